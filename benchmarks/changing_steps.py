@@ -95,7 +95,7 @@ def _plan(table: str, *, counts_second: bool) -> Step:
     ):
         importlib.import_module(module)
     taken = 0.0
-    name, go = "go_second_route", second_route.go_second_route
+    name, go = "check_independently", second_route.check_independently
 
     def timed(*arguments: Any) -> Any:
         nonlocal taken

@@ -6,12 +6,13 @@
     snapshot = table.snapshot()
     snapshot.version, snapshot.num_files, snapshot.schema
 
-Everything a person may meet as an error derives from `DeltaError`.
+Every error for users derives from `DeltaError`, with a problem, a reason and a remedy.
 
-Packages, each above the next: `cli` and `demo`; `answers` (the registry of facts); `inspect`
-(facts) and `maintenance` (changes); `pipeline` (Spark); `writing` (what users write);
-`transaction`; `rows`, `comparison`, `scan` and `files`; `table`; `log`; `storage`; `protocol`,
-which is the specification.
+Packages, from top to bottom (each imports only packages below it): `cli` and `demo`; `answers`
+(the registry of facts); `inspect` (facts about a table) and `maintenance` (changes to it);
+`pipeline` (rows on Spark); `writing` (rows that users write); `transaction` (commits); `rows`,
+`comparison`, `scan` and `files`; `table` (tables and snapshots); `log` (the transaction log);
+`storage` (bytes); `protocol` (the specification).
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def serve(  # noqa: PLR0913 - one name for each thing that can be set
 
 
 def serve_settings(settings: Settings, *, open_browser: bool) -> None:
-    """The same with settings that were checked."""
+    """Serve the page with `settings` that were checked, until it is stopped."""
     gate = None
     if settings.maintenance and not settings.has_sign_in:
         gate = Gate(settings.port or free_port(settings.address), settings.home)
@@ -111,14 +111,14 @@ def serve_settings(settings: Settings, *, open_browser: bool) -> None:
         running.run()  # stops itself, by Ctrl-C and by SIGTERM
     finally:
         if runs.num_running:
-            _say("Stopping: what is being carried out ends between two changes.")
+            _say("Stopping: running plans end after their current step.")
         if runs.stop():
-            _say("What was being carried out has ended; its receipt says how far it came.")
+            _say("The running plans have ended; their receipts say what was done.")
 
 
 def page_link(settings: Settings, port: int, gate: Gate | None = None) -> str:
-    """Where the page is, with the table that it opens on; free of secrets but for the token
-    of a `gate`, which is worth nothing once it was used."""
+    """The address of the page, with the table that it opens. Its only secret is the token of a
+    `gate`, which is invalid once it was used."""
     address = settings.address
     host = "localhost" if is_loopback(address) or address in ANY_ADDRESS else address
     query = {} if gate is None else {"token": gate.token}

@@ -3,7 +3,7 @@
 The address is `?table=…&version=…&view=…`, and `older`, `where`, `file`, `column`, `only`
 and `operation` where something is selected by them. What it says is a wish of whoever wrote
 the link: every part is checked, a part that cannot be meant becomes a notice, and the address
-is written anew from the state.
+is rewritten from the state.
 """
 
 from __future__ import annotations
@@ -188,9 +188,9 @@ class PageState(param.Parameterized):
         class_=Notice,
         default=None,
         allow_None=True,
-        doc="That the open table was deleted, or made anew, since it was read.",
+        doc="That the open table was deleted, or created again, since it was read.",
     )
-    refreshing = param.Boolean(default=False, doc="Whether the open table is looked at anew.")
+    refreshing = param.Boolean(default=False, doc="Whether the open table is refreshed.")
     wish = param.Parameter(
         default=None, doc="An operation whose form is to be filled in: its name and answers."
     )
@@ -205,6 +205,13 @@ class PageState(param.Parameterized):
     def address(self) -> Address:
         """Where the page is now."""
         return Address(**{name: getattr(self, name) for name in ADDRESSED})
+
+    def find_version(self, text: str) -> int | None:
+        """The version of the open table that was typed or clicked; None where there is none."""
+        version, latest = parse_version(text), self.latest
+        if version is None or latest is None or version > latest:
+            return None
+        return version
 
     def step(self, by: int) -> None:
         """Select an older (-1) or newer (+1) version, within what exists."""

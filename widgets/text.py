@@ -114,7 +114,7 @@ def format_change(added: int | None, removed: int | None) -> str:
 
 
 def format_bytes_change(added: int | None, removed: int | None) -> str:
-    """The same in bytes: `+13.0 KiB -7 B`."""
+    """The bytes that one commit added and removed: `+13.0 KiB -7 B`."""
     if added is None and removed is None:
         return UNKNOWN
     plus = "?" if added is None else format_bytes(added)

@@ -75,7 +75,7 @@ def describe_usage(message: str) -> Fields:
     return {
         "kind": "invalid_argument",
         "problem": message,
-        "reason": "The verb does not take these arguments.",
+        "reason": "The command was not called as its help says.",
         "remedy": "Run delta-explorer --help, or delta-explorer VERB --help.",
         "spec": None,
     }

@@ -16,7 +16,7 @@ from explorer.cli.wording import printable
 from explorer.inspect.frame_rows import plain_rows
 
 if TYPE_CHECKING:
-    from explorer.inspect.files.file_fates import FileReason
+    from explorer.inspect.files.file_judgement import FileReason
 
 
 File = Annotated[

@@ -1,4 +1,4 @@
-"""64 bits that stand for the fields of a file: what makes a million files comparable
+"""A 64-bit fingerprint of the fields of a file, by which a million files can be compared
 with a million others without holding both.
 
 Seeds and Python's hash of strings differ from process to process, so that nobody can

@@ -14,6 +14,7 @@ from explorer.log.state.file_columns import FileColumns
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.schema import render_type
 from explorer.protocol.schema_walk import render_path
+from explorer.scan.live_file_reads import reduce_live_files
 from explorer.scan.statistics.column_statistics import (
     ColumnFacts,
     StatisticsColumn,
@@ -22,7 +23,6 @@ from explorer.scan.statistics.column_statistics import (
     read_facts,
     statistics_columns,
 )
-from explorer.scan.watched import over_watched
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 
@@ -57,7 +57,7 @@ class ColumnSummary:
 
 
 def statistics_changes(older: Snapshot, newer: Snapshot, watch: Watch = UNWATCHED) -> pa.Table:
-    """One row per column of either schema that statistics may speak of, in the order of
+    """One row per column of either schema that can have statistics, in the order of
     the newer one.
 
     - `path`; `type_before` and `type_after`, null where the version lacks the column
@@ -92,7 +92,7 @@ def summarise_statistics(
         )
 
     label = f"Reading the statistics of version {snapshot.version:,}"
-    parts = over_watched(snapshot, ["stats"], parsed_leaves(columns), reduce, watch, label)
+    parts = reduce_live_files(snapshot, ["stats"], parsed_leaves(columns), reduce, watch, label)
     return {column.physical: _summary(column, parts, at) for at, column in enumerate(columns)}
 
 

@@ -28,7 +28,7 @@ from explorer.log.reconcile.key_columns import KEY_COLUMNS, decided_keys, keys_o
 from explorer.log.reconcile.tail import Tail
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Watch, while_working
-from explorer.scan.watched import over_watched
+from explorer.scan.live_file_reads import reduce_live_files
 from explorer.table.snapshot import Snapshot
 
 Route = Literal["same version", "log", "shared checkpoint", "independent"]
@@ -51,7 +51,7 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedActions:
-    """The newest word of a run of commits on each file that they speak of, with the columns
+    """The last action of a run of commits on each file that they mention, with the columns
     of `Snapshot.files` and `tombstones`; partition values by physical names."""
 
     adds: pa.Table
@@ -169,7 +169,7 @@ def _fingerprints(snapshot: Snapshot, fields: Sequence[str], watch: Watch) -> _P
         return _Prints(keys=keys_of(files.table), prints=fingerprint(files.table, fields))
 
     label = f"Comparing all files, those of version {snapshot.version:,}"
-    found = over_watched(snapshot, columns, (), reduce, watch, label)
+    found = reduce_live_files(snapshot, columns, (), reduce, watch, label)
     chunks = [chunk for part in found for chunk in part.keys.chunks]
     prints = [np.empty(0, np.uint64), *(part.prints for part in found)]
     return _Prints(keys=pa.chunked_array(chunks, pa.string()), prints=np.concatenate(prints))

@@ -55,22 +55,22 @@ _COLUMN_MAPPING: Final = "delta.columnMapping."
 
 _MEANINGS: Final[Mapping[str, str]] = {
     "added": "Files written before lack it: their rows have null there.",
-    "added as required": "It may not be null, but rows of files written before have null there.",
+    "added as required": "It is NOT NULL, but rows of files written before have null there.",
     "dropped": "Readers no longer see it; the data files keep its values until they are rewritten.",
     "renamed": "Column mapping: the name in the data files stays, and none is rewritten.",
-    "renamed in files": "Without column mapping readers look for the new name: what files hold "
-    "under the old one is found only where upper and lower case do not count.",
-    "moved": "The order of columns is one of presentation; files keep theirs.",
+    "renamed in files": "Without column mapping readers look for the new name: values under the "
+    "old one are found only where case is ignored.",
+    "moved": "Only the displayed order changes; files keep theirs.",
     "widened": "Files written before keep the narrower type: a reader must know type widening "
     "and convert their values.",
     "type": "No reader may convert the old values: files written before must have been replaced.",
     "relaxed": "Nulls may be written from now on.",
     "tightened": "Writers refuse nulls from now on.",
     "default": "Writers fill it in where a new row does not name the column; old rows stay.",
-    "generation": "Writers compute the column by it; old rows stay.",
-    "identity": "Writers count on from it; old rows stay.",
+    "generation": "Writers compute the column with it; old rows stay.",
+    "identity": "Writers continue from it; old rows stay.",
     "invariant": "Writers check new rows against it; old rows stay.",
-    "partitioning": "Files are laid out by these columns; only replacing all data can change them.",
+    "partitioning": "Files are partitioned by these columns; only replacing all data changes that.",
 }
 
 

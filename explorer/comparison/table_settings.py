@@ -67,7 +67,7 @@ def setting_changes(older: Snapshot, newer: Snapshot) -> tuple[SettingChange, ..
 
 
 def protocol_change(older: Snapshot, newer: Snapshot) -> ProtocolChange:
-    """What readers and writers must know now, or no longer."""
+    """What readers and writers must support now, or no longer."""
     supported = [supported_features(snapshot.protocol) for snapshot in (older, newer)]
     active = [
         active_features(snapshot.protocol, snapshot.metadata, _schema(snapshot), _domains(snapshot))

@@ -36,12 +36,13 @@ class VersionDiff:
         in the order of time."""
         notes = []
         if self.older.metadata.id != self.newer.metadata.id:
-            notes.append("The two have different table ids: they are different tables, or clones.")
+            notes.append("The table ids differ: these are different tables, or one is a clone.")
         elif self.older.uri != self.newer.uri:
-            notes.append("The two lie in different places but have one table id: one is a copy.")
+            notes.append("Both have the same table id in different places: one is a copy.")
         elif self.older.version > self.newer.version:
             notes.append(
-                f"Backwards in time: what restoring version {self.newer.version} would do."
+                "The second version is older: this is what restoring version "
+                f"{self.newer.version} would do."
             )
         return tuple(notes)
 

@@ -1,6 +1,6 @@
-"""A realistic table with a history of its own, for looking around and for tests.
+"""A realistic table with a history, to explore and for tests.
 
-In: an empty folder. Out: a table that six weeks of commits made, always the same.
+In: an empty folder. Out: a table with six weeks of commits, always the same.
 
 Read first: `write`, then `_shop_history`.
 """

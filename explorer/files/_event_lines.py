@@ -1,4 +1,4 @@
-"""Lines of commits that speak of files, as columns, by pyarrow's reader of JSON."""
+"""Lines of commits with file actions, as columns, parsed by pyarrow's JSON reader."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def unreadable(what: str) -> CorruptLogError:
     """The error for a log file in which something is wrong."""
     return CorruptLogError(
         "The log cannot be replayed.",
-        reason=f"In one of its files {what}.",
+        reason=f"In one of its files, {what}.",
         remedy="Restore the log from a backup.",
         spec="Actions",
     )

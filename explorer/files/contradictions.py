@@ -2,8 +2,8 @@
 they were removed, and other settings; and log compactions that do (spec: Checkpoints, Log
 Compaction Files, Action Reconciliation).
 
-Whoever begins with such a checkpoint reads other rows than whoever reads the commits, and
-nothing about the file itself is broken. What it holds is worked out a second time, from the
+Readers that use such a checkpoint see other rows than readers of the commits, although
+the file itself is intact. Its content is computed a second time, from the
 commits and from older checkpoints that do not contradict them.
 """
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError, DeltaError, NotFoundError
-from explorer.log.commits.commit_file import lines_backwards, parse_action
+from explorer.log.commits.commit_file import lines_reversed, parse_action
 from explorer.log.folder.listing import CheckpointFiles, Compaction, LogListing
 from explorer.log.folder.segment import missing_versions
 from explorer.log.load import LoadedVersion, load_version
@@ -163,7 +163,7 @@ def forgotten_removals(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrongCompaction:
-    """A log compaction that is not what its commits come to; `reason` names a file, and what is
+    """A log compaction that differs from its commits; `reason` names a file, and what is
     said of it."""
 
     compaction: Compaction
@@ -191,7 +191,7 @@ def find_wrong_compactions(
         forgets = _still_live(store, listing, compaction, _beyond(other.removes, own.removes))
         for files, what in (
             (lacks, "It lacks {}, which its commits add."),
-            (revives, "It adds {}, which its commits do not leave live."),
+            (revives, "It adds {}, which is not live after its commits."),
             (forgets, "It does not remove {}, which its commits remove."),
         ):
             if (path := _first_path(files)) is not None:
@@ -359,7 +359,7 @@ def _last_mention(store: ReadStore, other: LoadedVersion, path: str) -> tuple[st
         name = render_commit_name(version)
         try:
             data = store.read(render_commit_path(version))
-            for line, text in lines_backwards(data):
+            for line, text in lines_reversed(data):
                 action = parse_action(text, name, line)
                 for kind in ("add", "remove"):
                     body = action.get(kind)

@@ -36,7 +36,7 @@ from explorer.log.text_bytes import holds_byte, may_begin_with
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import LOG_FOLDER, SIDECAR_FOLDER, render_commit_path
 from explorer.protocol.paths import decode_path, is_absolute
-from explorer.storage.at_once import at_once
+from explorer.storage.concurrent_reads import run_concurrently
 from explorer.storage.parquet.file_bytes import ParquetBytes
 from explorer.storage.parquet.reader import ParquetReader
 from explorer.storage.ports import ReadStore
@@ -174,9 +174,9 @@ def _no_checkpoint(listing: LogListing) -> str:
     if newest is None:
         broken = listing.incomplete_checkpoints
         if not broken:
-            return "No checkpoint is there."
+            return "There is no checkpoint."
         return (
-            f"The checkpoint of version {broken[-1].version} is incomplete, and no other is there."
+            f"The checkpoint of version {broken[-1].version} is incomplete, and there is no other."
         )
     return (
         f"The newest checkpoint is that of version {newest}, and commits between it and the "
@@ -196,7 +196,7 @@ def _joined(pieces: Iterable[pa.Table]) -> pa.Table:
 
 def _read_commits(store: ReadStore, versions: Sequence[int], watch: Watch) -> Iterator[pa.Table]:
     blocks = _blocks(store, versions, watch)
-    yield from at_once(lambda block: _parse(*block), blocks, _PARSERS)
+    yield from run_concurrently(lambda block: _parse(*block), blocks, _PARSERS)
 
 
 def _blocks(store: ReadStore, versions: Sequence[int], watch: Watch) -> Iterator[_Block]:
@@ -380,7 +380,7 @@ _BETWEEN = string_scalar("\0")
 
 def _no_beginning(reason: str) -> CorruptLogError:
     return CorruptLogError(
-        "The log cannot be replayed from a beginning.",
+        "The log cannot be replayed from its start.",
         reason=reason,
         remedy="Restore the missing log files from a backup.",
         kind="log_gap",

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from explorer.log.plain_arrays import FALSE, Flags, Numbers, build_array, in_one_piece, read_values
 from explorer.log.text_bytes import offsets_of
-from explorer.storage.at_once import at_once
+from explorer.storage.concurrent_reads import run_concurrently
 
 Fingerprints = npt.NDArray[np.uint64]
 
@@ -51,7 +51,7 @@ class NameIndex:
         it is always the same one."""
         if not len(self.names):
             return np.full(len(wanted), -1, np.int64)
-        pieces = at_once(self._look_up, _pieces(wanted), _THREADS)
+        pieces = run_concurrently(self._look_up, _pieces(wanted), _THREADS)
         found = np.concatenate([np.zeros(0, np.int64), *pieces])
         open_still = np.flatnonzero(found == _OPEN)
         if len(open_still):
@@ -94,14 +94,14 @@ class NameIndex:
 
 
 def codes_of(names: pa.ChunkedArray) -> Numbers:
-    """A number for each text, none of which is null: the same for the same, and for no other."""
+    """A number for each text, none of which is null: only equal texts get equal numbers."""
     index = NameIndex(names)
     return np.arange(len(names)) if index.is_distinct else index.positions_of(names)
 
 
 def fingerprints(names: pa.ChunkedArray) -> Fingerprints:
     """A number for each text, the same for the same; others have nearly always another."""
-    found = at_once(_fingerprints, _pieces(names), _THREADS)
+    found = run_concurrently(_fingerprints, _pieces(names), _THREADS)
     return np.concatenate([np.zeros(0, np.uint64), *found])
 
 

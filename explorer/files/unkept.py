@@ -46,23 +46,22 @@ from explorer.table.table import contiguous_run
 from explorer.table.times import commit_times, in_commit_times
 
 REMOVED = "removed from the table, and its retention has passed"
-STRAY = "no version knows it, and it is older than the retention"
+STRAY = "no version uses it, and it is older than the retention"
 OLD_CHANGES = "change data of commits that are older than the retention"
-UNFINISHED = "a writer began it and never finished it, and it is older than the retention"
+UNFINISHED = "its writer never finished it, and it is older than the retention"
 STILL_KEPT = "removed from the table, and kept until its retention has passed"
-UNDECIDED = "no version knows it, and for how long the table keeps files cannot be read"
-KEPT_UNDECIDED = "removed from the table, and for how long the table keeps files cannot be read"
-YOUNG = "no version knows it, and it may belong to a writer that has not committed yet"
-HIDDEN = "foreign: below a folder, or with a name, that hides it"
-OTHER_TABLE = "foreign: below a folder that is a table of its own"
+UNDECIDED = "no version uses it, but the retention of the table cannot be read"
+KEPT_UNDECIDED = "removed from the table, but the retention of the table cannot be read"
+YOUNG = "no version uses it, but it may belong to a writer that has not committed yet"
+HIDDEN = "foreign: hidden by its name, or that of its folder"
+OTHER_TABLE = "foreign: in the folder of another table"
 THEIR_DANGER = (
-    "foreign: below a folder that is a table of its own, and old enough that the reference "
-    "would delete it"
+    "foreign: in the folder of another table, and old enough that Delta Spark would delete it"
 )
 FOREIGN = "foreign: not a file of a table"
-REFERENCE = "foreign: not a file of a table, and old enough that the reference would delete it"
-ODD = "foreign: no plain file, or a name that is not text"
-UNKNOWN_AGE = "foreign: nobody knows how old it is"
+REFERENCE = "foreign: not a file of a table, and old enough that Delta Spark would delete it"
+ODD = "foreign: not a plain file, or a name that is not text"
+UNKNOWN_AGE = "foreign: its age is unknown"
 
 REASONS = (
     REMOVED,
@@ -151,8 +150,8 @@ def judge_unkept(
     ages: Ages,
     tables: Sequence[str] = (),
 ) -> UnkeptFiles:
-    """The fate of `files`, none of which a kept version references; what lies below the folders
-    `tables` belongs to others.
+    """Why each of `files`, which no kept version needs, may be deleted or not. Files in the folders
+    `tables` belong to other tables.
 
     `removals` say what left the table and when: tables with path, deletion_vector and
     deletion_timestamp.

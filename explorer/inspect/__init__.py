@@ -1,10 +1,10 @@
-"""Answers for people: one function per displayed fact, Arrow tables unless said.
+"""Facts about a table, one function for each; an Arrow table unless the function says otherwise.
 
-Each answer carries its evidence: the log file, and the line where one is meant. Beside it lies its
-record (`answer`): how it is asked, and its JSON document. `explorer.answers` lists the records.
+Each fact has its evidence: the log file, and the line where there is one. Beside it is its record
+(`answer`): its parameters and its JSON document. `explorer.answers` lists the records.
 
-Rooms: `commits`, `conflicts`, `files`, `layout`, `rows`, `engine_support`,
-`health`, `reach`, `columns` and `table_features`, each with its own guide.
+Folders: `commits`, `conflicts`, `files`, `layout`, `rows`, `engine_support`, `health`, `reach`,
+`columns` and `table_features`. The `__init__.py` of each is its guide.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from explorer.inspect.description import describe
     from explorer.inspect.engine_support.lost_engines import Losses, engine_losses, losses_sentence
     from explorer.inspect.engine_support.matrix import engines, engines_sentence
-    from explorer.inspect.files.file_fates import FileReason
+    from explorer.inspect.files.file_judgement import FileReason
     from explorer.inspect.files.file_pages import FilesPage, files_page
     from explorer.inspect.files.file_reasons import why_here
     from explorer.inspect.files.folder_files import Folder, foreign_files
@@ -52,7 +52,7 @@ _HOMES = {
     "ChangeTotals": "rows.feed_counts",
     "ColumnPresence": "columns.presence",
     "ConflictCheck": "conflicts.conflict_check",
-    "FileReason": "files.file_fates",
+    "FileReason": "files.file_judgement",
     "FilesPage": "files.file_pages",
     "Folder": "files.folder_files",
     "Health": "health.table_health",

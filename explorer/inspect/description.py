@@ -183,7 +183,7 @@ def _metadata(metadata: Metadata) -> dict[str, Any]:
 
 
 def _segment(segment: LogSegment, loaded: LoadedVersion | None) -> dict[str, Any]:
-    """What the version was put together from; where it was not read, what it would be."""
+    """What the version was read from; where it was not read, what it would be."""
     checkpoint = segment.checkpoint
     return {
         "checkpoint": None

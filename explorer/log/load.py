@@ -15,7 +15,7 @@ from explorer.errors import (
     UnusableCheckpointError,
 )
 from explorer.log.actions.fields import FileAction
-from explorer.log.commits.commit_file import lines_backwards, may_name, parse_action
+from explorer.log.commits.commit_file import lines_reversed, may_name, parse_action
 from explorer.log.folder.listing import CheckpointFiles, LogListing, info_of
 from explorer.log.folder.segment import (
     LogSegment,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 class LoadedVersion:
     """One version, read as far as opening needs: its few actions and its commits.
 
-    `listing` is the one it was put together from, less the checkpoints that turned
+    `listing` is the one it was read from, less the checkpoints that turned
     out to be unusable. `newest_file` is what the store says of the last file that was
     read: as long as it says so, the log is the same one.
     """
@@ -206,7 +206,7 @@ def _newest_of_both(store: ReadStore, versions: range) -> SmallActions:
     for number, data in zip(newest_first, files, strict=True):
         if may_name(data, "protocol", "metaData"):
             name = render_commit_name(number)
-            for at, line in lines_backwards(data):
+            for at, line in lines_reversed(data):
                 found.offer(parse_action(line, name, at), f"{name}:{at}")
         if found.protocol is not None and found.metadata is not None:
             break
@@ -240,7 +240,7 @@ def _choose_and_replay(
         return _choose(store, listing, version, held), None
     if expected.checkpoint is None or not expected.commits:
         return _choose(store, listing, version, held), None
-    # see `explorer.storage.at_once` for why it stands here
+    # see `explorer.storage.concurrent_reads` for why it stands here
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
 
     failed: DeltaError | None = None
@@ -307,7 +307,7 @@ def passed_over(error: UnusableCheckpointError, name: str, segment: LogSegment) 
 
 
 def _not_lost(error: UnusableCheckpointError, name: str, instead: str) -> Problem:
-    remedy = f"Nothing is lost: the version was put together from {instead}. {error.remedy}"
+    remedy = f"Nothing is lost: the version was read from {instead}. {error.remedy}"
     return replace(Problem.of(error, name), remedy=remedy)
 
 
@@ -369,7 +369,7 @@ def _incomplete(listing: LogListing, segment: LogSegment) -> list[Problem]:
             reason="Only 1 of its parts is there."
             if found.parts == 1
             else f"Only {found.parts} of its parts are there.",
-            remedy="Nothing is lost: the version was put together from "
+            remedy="Nothing is lost: the version was read from "
             f"{in_words(segment)}. Write a new checkpoint.",
             place=found.names[0],
             spec="Checkpoints",

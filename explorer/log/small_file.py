@@ -34,6 +34,6 @@ def read_small_file(store: ReadStore, path: str, limit: int) -> bytes:
         raise CorruptLogError(
             f"The file {name} of the log cannot be read.",
             reason=f"It is larger than {limit >> 20} MiB, which no valid file of its kind is.",
-            remedy="Find out who wrote it, and delete it: nothing is lost with it.",
+            remedy="Find out who wrote it, and delete it: it holds nothing that is needed.",
         )
     return data

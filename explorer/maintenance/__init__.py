@@ -1,4 +1,4 @@
-"""Changing a table under guard: plan, look, approve, execute.
+"""Change a table under guard: plan, review, approve, execute.
 
     from explorer import maintenance
 
@@ -6,11 +6,11 @@
     print(plan.summary, plan.verdicts, plan.steps, plan.files)
     receipt = maintenance.execute(plan, maintenance.Approval(plan.digest))
 
-Planning only looks. A plan is executed as it stands, or not at all.
+Planning changes nothing. A plan is executed exactly as approved, or not at all.
 
-Rooms, in the order of the way: an operation (`vacuum`, `optimize`,
-`log_files`, `features`, `repair`, or a module of this folder) makes a plan of `plan`; `run`
-carries it out by the kinds of step in `steps`; `documents` keeps plans and receipts.
+Folders: each operation (`vacuum`, `optimize`, `log_files`, `features`, `repair`, or a module of
+this folder) makes a `Plan`, whose types are in `plan`; `run` executes it with the steps in
+`steps`; `documents` stores plans and receipts.
 """
 
 from __future__ import annotations

@@ -24,14 +24,14 @@ _FIXED: Final = (
 )
 _SWITCHED_ON: Final = (
     (known.APPEND_ONLY, _FIXED),
-    (known.ROW_TRACKING_SUSPENDED, "rows that are written from then on have no ids"),
-    (known.LOG_CLEANUP, "writers may cut away history that is past its retention"),
+    (known.ROW_TRACKING_SUSPENDED, "rows written from then on have no ids"),
+    (known.LOG_CLEANUP, "writers may delete history that is past its retention"),
 )
 _SWITCHED_OFF: Final = (
-    (known.CHANGE_DATA_FEED, "what later commits change can no longer be read as a change feed"),
+    (known.CHANGE_DATA_FEED, "later changes can no longer be read as a change feed"),
     (
         known.IN_COMMIT_TIMESTAMPS,
-        "later versions are told by the times of their files, which are others in a copy",
+        "later versions have the times of their files, which a copy changes",
     ),
     (known.TYPE_WIDENING, "types of columns can no longer be widened"),
     (known.ICEBERG_COMPAT_V1, _ICEBERG),
@@ -44,16 +44,14 @@ _FILES_GO: Final = (
     "any vacuum may delete files {} after their removal, and versions that need them can then no "
     "longer be read"
 )
-_HISTORY_GOES: Final = (
-    "any cleanup of the log may cut away versions, history and change feed older than {}"
-)
+_HISTORY_GOES: Final = "any log cleanup may delete versions, history and change feed older than {}"
 _SHORTER: Final[tuple[tuple[TableProperty[timedelta], str], ...]] = (
     (known.DELETED_FILE_RETENTION, _FILES_GO),
     (known.LOG_RETENTION, _HISTORY_GOES),
 )
 _STATISTICS_GO: Final = (
     "the next checkpoint drops the statistics of every file, and queries can then no longer skip "
-    "files by them"
+    "files"
 )
 _FORMATS: Final = {
     "iceberg": "readers of Iceberg no longer see what later commits change",
@@ -69,13 +67,13 @@ def describe_change(
     """What becomes of the properties named `changed`, and what that makes impossible, given
     all of them before and after."""
     if not changed:
-        return "The table has these properties already; nothing is to be done."
+        return "The table has these properties already; there is nothing to do."
     wanted = [f"{_name(name)} to {brief(after[name])}" for name in changed if name in after]
     gone = [_name(name) for name in changed if name not in after]
     does = [f"sets {_listed(wanted)}"] if wanted else []
     does += [f"unsets {_listed(gone)}"] if gone else []
     text = " and ".join(does)
-    lost = list(dict.fromkeys(_impossible(before, after))) or ["nothing becomes impossible"]
+    lost = list(dict.fromkeys(_impossible(before, after))) or ["nothing is lost"]
     notes = [*_notes(before, after), *lost]
     return f"{text[0].upper()}{text[1:]}: {'; '.join(notes)}."
 
@@ -94,7 +92,7 @@ def _listed(texts: Sequence[str]) -> str:
 def _notes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
     vectors = known.DELETION_VECTORS
     if vectors.value_of(before) and not vectors.value_of(after):
-        yield "deletes write whole files again, and vectors that are there stay"
+        yield "deletes rewrite whole files, and existing deletion vectors stay"
 
 
 def _impossible(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
@@ -115,7 +113,7 @@ def _impossible(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator
     if remembered is not None and (held is None or remembered < held):
         yield (
             f"an application that writes nothing for {in_words(remembered)} is forgotten, and may "
-            "then write rows a second time unseen"
+            "then write rows a second time unnoticed"
         )
 
 

@@ -24,7 +24,7 @@ from explorer.maintenance.features.waking_rules import (
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.newest_times import judge_following
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
-from explorer.maintenance.plan.planning import Look, look_at
+from explorer.maintenance.plan.planning_context import PlanningContext, read_planning_context
 from explorer.maintenance.plan.step_types import (
     Commit,
     CommitBasis,
@@ -68,10 +68,10 @@ def plan_add_constraint(  # noqa: PLR0913  # what is added, who looks on, what m
     the plan; without it the execution tells. Raises `InvalidArgumentError` for a name that
     is taken or cannot be one, and what `check_expression` raises.
     """
-    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
-    metadata, protocol = look.snapshot.metadata, look.snapshot.protocol
+    context = read_planning_context(table, clock, Watch(progress=progress, cancel=cancel))
+    metadata, protocol = context.snapshot.metadata, context.snapshot.protocol
     _check_name(name, metadata.configuration)
-    check_expression(expression, look.snapshot.schema)
+    check_expression(expression, context.snapshot.schema)
     key = f"{_PREFIX}{name.lower()}"
     configuration = {**metadata.configuration, key: expression}
     after = with_features(protocol, [_FEATURE])
@@ -86,14 +86,14 @@ def plan_add_constraint(  # noqa: PLR0913  # what is added, who looks on, what m
     waking = waking_rules(*described)
     validation = ValidateRows(
         id="validation",
-        reason="A constraint holds for the rows that are there, too.",
-        num_files=look.snapshot.num_files,
-        num_bytes=look.snapshot.size_in_bytes,
+        reason="A constraint applies to existing rows too.",
+        num_files=context.snapshot.num_files,
+        num_bytes=context.snapshot.size_in_bytes,
         expressions={name: expression, **conditions_of(waking)},
     )
     commit = Commit(
         id="commit",
-        reason=f"Every later row has to keep to {name}.",
+        reason=f"Every later row has to satisfy {name}.",
         record=CommitRecord(
             operation="ADD CONSTRAINT",
             transaction_id=str(uuid5(made_with, "constraint")),
@@ -110,20 +110,22 @@ def plan_add_constraint(  # noqa: PLR0913  # what is added, who looks on, what m
         actions=actions,
     )
     steps = (validation, *with_checksum_and_checkpoint(commit, configuration, made_with))
-    summary = _added(name, expression, look, waking, changes_protocol=after != protocol)
+    summary = _added(name, expression, context, waking, changes_protocol=after != protocol)
     effect = {
         "before": None,
         "after": expression,
         "protocol": render_action(after)["protocol"],
         "undo": f"drop the constraint {name}",
     }
-    plan = _plan(look, {"action": "add", "name": name, "expression": expression}, summary, effect)
+    plan = _plan(
+        context, {"action": "add", "name": name, "expression": expression}, summary, effect
+    )
     verdicts = (*plan.verdicts, *judge_waking(*described, guard="constraint"))
     plan = replace(plan, steps=steps, verdicts=verdicts)
     if plan.refusals:
         return plan
     verdicts = (*plan.verdicts, judge_commit(plan, table, commit))
-    return replace(plan, verdicts=(*verdicts, *_judge_rows(look, name, expression, spark)))
+    return replace(plan, verdicts=(*verdicts, *_judge_rows(context, name, expression, spark)))
 
 
 def plan_drop_constraint(  # noqa: PLR0913  # what goes, who looks on, what makes it repeatable
@@ -139,15 +141,15 @@ def plan_drop_constraint(  # noqa: PLR0913  # what goes, who looks on, what make
     """Drop a CHECK constraint; nothing is done where there is none and `if_exists` says that
     this may be. Raises `InvalidArgumentError` else, and for a name that fits several."""
     check_unicode(name, "The name of the constraint cannot be read.")
-    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
-    metadata = look.snapshot.metadata
+    context = read_planning_context(table, clock, Watch(progress=progress, cancel=cancel))
+    metadata = context.snapshot.metadata
     held = check_constraints(metadata.configuration)
     found = _find(name, held)
     parameters = {"action": "drop", "name": name, "if_exists": if_exists}
     if found is None:
         if not if_exists:
             raise _no_such(name, held)
-        return _plan(look, parameters, f"The table has no constraint {name[:120]}.", {})
+        return _plan(context, parameters, f"The table has no constraint {name[:120]}.", {})
     text = held[found]
     configuration = {
         key: value
@@ -157,7 +159,7 @@ def plan_drop_constraint(  # noqa: PLR0913  # what goes, who looks on, what make
     made_with = seed or uuid4()
     commit = Commit(
         id="commit",
-        reason=f"Later rows need not keep to {found[:120]}.",
+        reason=f"Later rows need not satisfy {found[:120]}.",
         record=CommitRecord(
             operation="DROP CONSTRAINT",
             transaction_id=str(uuid5(made_with, "constraint")),
@@ -172,7 +174,7 @@ def plan_drop_constraint(  # noqa: PLR0913  # what goes, who looks on, what make
     )
     effect = {"before": text, "after": None, "undo": f"add the constraint {found[:120]} again"}
     plan = replace(
-        _plan(look, parameters, summary, effect),
+        _plan(context, parameters, summary, effect),
         steps=with_checksum_and_checkpoint(commit, configuration, made_with),
     )
     if plan.refusals:
@@ -181,21 +183,21 @@ def plan_drop_constraint(  # noqa: PLR0913  # what goes, who looks on, what make
 
 
 def _plan(
-    look: Look, parameters: Mapping[str, Any], summary: str, effect: Mapping[str, Any]
+    context: PlanningContext, parameters: Mapping[str, Any], summary: str, effect: Mapping[str, Any]
 ) -> Plan:
     return Plan(
         operation="constraint",
-        subject=look.subject,
-        anchor=look.anchor,
-        planned_at=look.now_ms,
+        subject=context.subject,
+        anchor=context.anchor,
+        planned_at=context.now_ms,
         summary=summary,
         parameters=parameters,
         effect=effect,
-        verdicts=judge_following(look),
+        verdicts=judge_following(context),
         steps=(),
         rests_on=("protocol", "metadata"),
-        promise=Promise(versions={str(look.snapshot.version): look.snapshot.num_files}),
-        table=look.table,
+        promise=Promise(versions={str(context.snapshot.version): context.snapshot.num_files}),
+        table=context.table,
     )
 
 
@@ -203,8 +205,8 @@ def _check_name(name: str, configuration: Mapping[str, str]) -> None:
     if _NAME.fullmatch(name) is None or name.lower() == _RESERVED:
         raise InvalidArgumentError(
             f"{name[:120]!r} cannot be the name of a constraint.",
-            reason="It is part of the name of a property: letters without marks, digits, "
-            "underscores and hyphens, 128 at most, and none that engines keep for themselves.",
+            reason="It becomes part of a property name: at most 128 ASCII letters, digits, "
+            "underscores and hyphens, and no name that engines reserve.",
             remedy="Choose a name such as amount_is_positive.",
             spec="CHECK Constraints",
         )
@@ -213,8 +215,7 @@ def _check_name(name: str, configuration: Mapping[str, str]) -> None:
         if other.lower() == name.lower():
             raise InvalidArgumentError(
                 f"The table has a constraint {other[:120]} already.",
-                reason=f"It asks for {text[:200]}; names of constraints differ in more than "
-                "upper and lower case.",
+                reason=f"It is {text[:200]}; names of constraints must differ in more than case.",
                 remedy="Choose another name, or drop that one first.",
                 kind="already_exists",
                 spec="CHECK Constraints",
@@ -230,7 +231,7 @@ def _find(name: str, held: Mapping[str, str]) -> str | None:
         raise InvalidArgumentError(
             f"{name[:120]} is ambiguous.",
             reason=f"The table has {', '.join(other[:60] for other in found[:5])}.",
-            remedy="Write the name as the table has it.",
+            remedy="Write the name as in the table.",
             spec="CHECK Constraints",
         )
     return found[0] if found else None
@@ -240,8 +241,8 @@ def _no_such(name: str, held: Mapping[str, str]) -> InvalidArgumentError:
     known = ", ".join(other[:60] for other in sorted(held)[:12])
     return InvalidArgumentError(
         f"The table has no constraint {name[:120]}.",
-        reason=f"It has {known}." if known else "It has none at all.",
-        remedy="Look at the names in the table's properties.",
+        reason=f"It has {known}." if known else "It has no constraints.",
+        remedy="See the names in the table's properties.",
         spec="CHECK Constraints",
     )
 
@@ -249,41 +250,43 @@ def _no_such(name: str, held: Mapping[str, str]) -> InvalidArgumentError:
 def _added(
     name: str,
     expression: str,
-    look: Look,
+    context: PlanningContext,
     waking: Sequence[WakingRule],
     *,
     changes_protocol: bool,
 ) -> str:
     first = (
-        "Engines that do not know checkConstraints can no longer write the table. "
+        "Engines that do not support checkConstraints can no longer write the table. "
         if changes_protocol
         else ""
     )
     return (
         f"{first}Adds the constraint {name}: rows where {expression[:200]} is false or null can no "
-        f"longer be written. All rows of {count(look.snapshot.num_files, 'file')} are looked at "
-        "first, and one that breaks it refuses the change."
+        f"longer be written. First the rows of {count(context.snapshot.num_files, 'file')} are "
+        "checked; a violation refuses the change."
         + (
-            f" So are they for {shown_rules(waking)}, which had no effect so far and has one from "
-            "then on."
+            f" They are also checked for {shown_rules(waking)}, which had no effect so far and has "
+            "one from then on."
             if waking
             else ""
         )
     )
 
 
-def _judge_rows(look: Look, name: str, expression: str, spark: Any) -> tuple[Verdict, ...]:
+def _judge_rows(
+    context: PlanningContext, name: str, expression: str, spark: Any
+) -> tuple[Verdict, ...]:
     if spark is None:
         return ()
-    found = find_violations(look.snapshot, expression, spark, watch=look.watch)
+    found = find_violations(context.snapshot, expression, spark, watch=context.watch)
     if not found.count:
-        return (Verdict(guard="rows", outcome="allow", message=f"Every row keeps to {name}."),)
+        return (Verdict(guard="rows", outcome="allow", message=f"Every row satisfies {name}."),)
     return (
         Verdict(
             guard="rows",
             outcome="refuse",
-            message=f"{count(found.count, 'row')} of version {look.snapshot.version} would break "
-            f"{name}.",
+            message=f"{count(found.count, 'row')} of version {context.snapshot.version} would "
+            f"violate {name}.",
             remedy="Correct or delete these rows first, or write a condition that allows them.",
         ),
     )

@@ -17,18 +17,18 @@ import pyarrow as pa
 
 from explorer.comparison.matched_fields import MatchedField, match_schemas
 from explorer.errors import InvalidArgumentError
-from explorer.maintenance._restore_rows import (
-    Moves,
-    column_moves,
+from explorer.maintenance._restore_effect import (
+    RestoreEffect,
     differing,
+    find_column_effect,
+    find_row_effect,
     judge_rows,
-    row_moves,
 )
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import build_files, join_files
 from explorer.maintenance.plan.newest_times import judge_committing, judge_following
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
-from explorer.maintenance.plan.planning import Look, look_at
+from explorer.maintenance.plan.planning_context import PlanningContext, read_planning_context
 from explorer.maintenance.plan.step_types import (
     Commit,
     CommitBasis,
@@ -93,7 +93,7 @@ def plan_restore(  # noqa: PLR0913  # which version, who looks on, and what make
     clock: Clock = system_clock,
     seed: UUID | None = None,
 ) -> Plan:
-    """Make `version`, or that of `timestamp`, the newest one again.
+    """Plan to restore `version`, or the version at `timestamp`, as the newest one.
 
     Files that it needs and that are gone refuse the plan. Raises what `Table.snapshot`
     raises, and `InvalidArgumentError` where neither is given.
@@ -105,30 +105,30 @@ def plan_restore(  # noqa: PLR0913  # which version, who looks on, and what make
             remedy="Give one of them.",
         )
     watch = Watch(progress=progress, cancel=cancel)
-    look = look_at(table, clock, watch)
+    context = read_planning_context(table, clock, watch)
     target = table.snapshot(version=version, timestamp=timestamp, progress=progress, cancel=cancel)
-    back, gone = differing_files(look.snapshot, target, _JUDGED, watch)
+    back, gone = differing_files(context.snapshot, target, _JUDGED, watch)
     release_memory()  # the keys of all files, which are done with
-    moves = Moves(
-        rows=row_moves(look.snapshot, target, differing(back, gone), watch),
-        columns=column_moves(look.snapshot, target),
+    moves = RestoreEffect(
+        rows=find_row_effect(context.snapshot, target, differing(back, gone), watch),
+        columns=find_column_effect(context.snapshot, target),
     )
     plan = while_working(
-        lambda: _plan(look, target, _Files(back=back, gone=gone), moves, seed or uuid4()),
+        lambda: _plan(context, target, _Files(back=back, gone=gone), moves, seed or uuid4()),
         watch,
         "Putting the plan together",
     )
     verdicts: tuple[Verdict, ...] = (
         # what leaves begins its age
-        *(judge_committing(look) if gone.num_rows else judge_following(look)),
-        _judge_features_since(look.snapshot, target),
-        *_judge_rules_since(look.snapshot, target),
-        _judge_files(look, target),
-        judge_rows(moves.rows, look.snapshot.version),
+        *(judge_committing(context) if gone.num_rows else judge_following(context)),
+        _judge_features_since(context.snapshot, target),
+        *_judge_rules_since(context.snapshot, target),
+        _judge_files(context, target),
+        judge_rows(moves.rows, context.snapshot.version),
     )
     commit = next((step for step in plan.steps if isinstance(step, Commit)), None)
     if commit is not None and not any(found.outcome == "refuse" for found in verdicts):
-        kept = without_other_ids(back, look.snapshot, target)
+        kept = without_other_ids(back, context.snapshot, target)
         files = restoring(kept, gone, plan.planned_at)
         verdict = while_working(
             lambda: judge_commit(plan, table, commit, files), watch, "Asking the rules of writers"
@@ -145,8 +145,10 @@ class _Files:
     gone: pa.Table
 
 
-def _plan(look: Look, target: Snapshot, files: _Files, moves: Moves, seed: UUID) -> Plan:
-    newest, back, gone = look.snapshot, files.back, files.gone
+def _plan(
+    context: PlanningContext, target: Snapshot, files: _Files, moves: RestoreEffect, seed: UUID
+) -> Plan:
+    newest, back, gone = context.snapshot, files.back, files.gone
     actions = _actions(newest, target)
     steps: tuple[Step, ...] = ()
     if back.num_rows or gone.num_rows or actions:
@@ -158,9 +160,9 @@ def _plan(look: Look, target: Snapshot, files: _Files, moves: Moves, seed: UUID)
     }
     return Plan(
         operation="restore",
-        subject=look.subject,
-        anchor=look.anchor,
-        planned_at=look.now_ms,
+        subject=context.subject,
+        anchor=context.anchor,
+        planned_at=context.now_ms,
         summary=_summary(newest.version, target.version, files, moves, has_steps=bool(steps)),
         parameters={"version": target.version},
         effect={
@@ -179,10 +181,10 @@ def _plan(look: Look, target: Snapshot, files: _Files, moves: Moves, seed: UUID)
         files=join_files(
             [
                 _listed(back, "add", f"it was part of version {target.version}"),
-                _listed(gone, "remove", f"it was no part of version {target.version}"),
+                _listed(gone, "remove", f"it was not part of version {target.version}"),
             ]
         ),
-        table=look.table,
+        table=context.table,
     )
 
 
@@ -333,25 +335,25 @@ def _judge_features_since(newest: Snapshot, target: Snapshot) -> Verdict:
         return Verdict(
             guard="protocol",
             outcome="refuse",
-            message=f"Version {target.version} has features that the table has dropped since: "
+            message=f"Version {target.version} has features that were dropped since: "
             f"{', '.join(sorted(lost))[:300]}.",
             remedy="Enable them again first, or restore a later version.",
         )
     return Verdict(guard="protocol", outcome="allow", message="The protocol stays as it is.")
 
 
-def _judge_files(look: Look, target: Snapshot) -> Verdict:
-    """Whether every file of the version is there."""
-    if (began := vacuum_under_way(look.table, look.now_ms)) is not None:
+def _judge_files(context: PlanningContext, target: Snapshot) -> Verdict:
+    """Whether every file of the version exists."""
+    if (began := vacuum_under_way(context.table, context.now_ms)) is not None:
         return Verdict(
             guard="files",
             outcome="refuse",
-            message=f"A vacuum began with version {began} and has not ended: it may be deleting "
-            "files that would come back.",
-            remedy="Wait until it has ended, or for a day where it was broken off.",
+            message=f"The vacuum that started in version {began} has not ended: it may be "
+            "deleting files that the restore needs.",
+            remedy="Wait until it has ended, or for a day if it was interrupted.",
         )
     files = target.physical_files("add", ["path", "deletion_vector"])
-    missing = gone_among(look.store, files, look.watch)
+    missing = gone_among(context.store, files, context.watch)
     if len(missing):
         return Verdict(
             guard="files",
@@ -359,9 +361,9 @@ def _judge_files(look: Look, target: Snapshot) -> Verdict:
             message=f"{count(len(missing), 'file')} of version {target.version} "
             f"{'is' if len(missing) == 1 else 'are'} gone: {missing[0].as_py()[:200]!r}"
             f"{'' if len(missing) == 1 else ' and others'}.",
-            remedy="Restore a later version, or bring the files back from a backup.",
+            remedy="Restore a later version, or restore the files from a backup.",
         )
-    return Verdict(guard="files", outcome="allow", message="Every file of the version is there.")
+    return Verdict(guard="files", outcome="allow", message="No file of the version is missing.")
 
 
 def _listed(files: pa.Table, action: str, reason: str) -> pa.Table:
@@ -370,12 +372,14 @@ def _listed(files: pa.Table, action: str, reason: str) -> pa.Table:
     )
 
 
-def _summary(newest: int, target: int, files: _Files, moves: Moves, *, has_steps: bool) -> str:
+def _summary(
+    newest: int, target: int, files: _Files, moves: RestoreEffect, *, has_steps: bool
+) -> str:
     if not has_steps:
-        return f"The table is what it was at version {target}; nothing is to be done."
+        return f"The table is the same as at version {target}; there is nothing to do."
     back, gone = files.back.num_rows, files.gone.num_rows
     return (
-        f"{moves.sentence} Makes version {target} the newest one again: {count(back, 'file')} "
+        f"{moves.sentence} Restores version {target}: {count(back, 'file')} "
         f"{'returns' if back == 1 else 'return'}, {count(gone, 'file')} "
         f"{'is' if gone == 1 else 'are'} removed. Version {newest} can be restored as long as its "
         "files are kept."

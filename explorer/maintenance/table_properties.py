@@ -10,13 +10,13 @@ from uuid import UUID, uuid4, uuid5
 import orjson
 
 from explorer.errors import InvalidArgumentError
-from explorer.log.state.statistics_columns import unknown_columns
+from explorer.log.state.statistics_columns import check_statistics_columns
 from explorer.maintenance._property_words import describe_change
 from explorer.maintenance.features.upgrade_rules import pointing_to_upgrade
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.newest_times import judge_following
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
-from explorer.maintenance.plan.planning import look_at
+from explorer.maintenance.plan.planning_context import read_planning_context
 from explorer.maintenance.plan.step_types import (
     Commit,
     CommitBasis,
@@ -48,7 +48,7 @@ _LONGEST_COMMAND = 1000
 # families of properties with operations, or checks over all rows, of their own
 _ELSEWHERE = {
     CONSTRAINT_PREFIX: (
-        "a CHECK constraint has to be held against every row first",
+        "every row has to be checked against a CHECK constraint first",
         "Use constraint add NAME EXPR, or constraint drop NAME.",
     ),
     FEATURE_PREFIX: (
@@ -56,8 +56,8 @@ _ELSEWHERE = {
         "Use upgrade FEATURE, which says who can no longer use the table.",
     ),
     "delta.coordinatedcommits.": (
-        "a service would decide about commits, and others cannot even read the table then",
-        "Let the engine that runs the service hand the table over.",
+        "a service would manage the commits, and others could not even read the table",
+        "Set it with the engine that runs the service.",
     ),
 }
 # each needs more than its property: a protocol, names or ids for what is there already
@@ -84,10 +84,10 @@ def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what ma
     """
     wanted = dict(set or {})
     _check(wanted, unset)
-    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
-    metadata = look.snapshot.metadata
+    context = read_planning_context(table, clock, Watch(progress=progress, cancel=cancel))
+    metadata = context.snapshot.metadata
     _check_formats(wanted, metadata)
-    _check_columns(wanted, metadata)
+    check_statistics_columns(metadata, wanted.get(STATS_COLUMNS.name, ""))
     configuration = {
         name: value for name, value in metadata.configuration.items() if name not in unset
     } | wanted
@@ -114,9 +114,9 @@ def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what ma
         steps = with_checksum_and_checkpoint(commit, configuration, made_with)
     plan = Plan(
         operation="set-properties",
-        subject=look.subject,
-        anchor=look.anchor,
-        planned_at=look.now_ms,
+        subject=context.subject,
+        anchor=context.anchor,
+        planned_at=context.now_ms,
         summary=_summary(changed, wanted, unset, metadata.configuration, configuration),
         parameters={"set": wanted, "unset": sorted(unset)},
         effect={
@@ -127,19 +127,19 @@ def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what ma
             "undo": _way_back(table.uri, changed, metadata.configuration),
         },
         verdicts=(
-            *judge_following(look, replace(metadata, configuration=configuration)),
+            *judge_following(context, replace(metadata, configuration=configuration)),
             *_warnings(changed, configuration),
         ),
         steps=steps,
         rests_on=("protocol", "metadata"),
-        promise=Promise(versions={str(look.snapshot.version): look.snapshot.num_files}),
+        promise=Promise(versions={str(context.snapshot.version): context.snapshot.num_files}),
         table=table,
     )
     if commit is None or plan.refusals:
         return plan
     # what is set now, and not what the table asked for before
     asking = replace(metadata, configuration=dict(wanted), schema_string=None)
-    described = Described(protocol=look.snapshot.protocol, metadata=asking)
+    described = Described(protocol=context.snapshot.protocol, metadata=asking)
     verdict = pointing_to_upgrade(judge_commit(plan, table, commit), described)
     return replace(plan, verdicts=(*plan.verdicts, verdict))
 
@@ -152,7 +152,7 @@ def _check(wanted: Mapping[str, str], unset: Collection[str]) -> None:
     for name, value in wanted.items():
         check_unicode(value, f"The value of the property {name[:120]!r} cannot be read.")
     if both := sorted({*wanted} & {*unset}):
-        raise _refused(f"{both[0]} is both set and unset.", "Only one of the two can be meant.")
+        raise _refused(f"{both[0]} is both set and unset.", "Only one of the two is possible.")
     for name in (*wanted, *unset):
         _check_name(name)
     for item in PROPERTIES.values():
@@ -161,14 +161,14 @@ def _check(wanted: Mapping[str, str], unset: Collection[str]) -> None:
 
 
 def _check_formats(wanted: Mapping[str, str], metadata: Metadata) -> None:
-    """Of the formats that are written beside the table none joins; they may leave."""
+    """No format whose metadata is written beside the table may be added; it may be removed."""
     held, asked = (_formats(each) for each in (metadata.configuration, wanted))
     if asked - held:
         raise _refused(
             f"{UNIVERSAL_FORMATS.name} cannot be set to {', '.join(sorted(asked))[:120]} here.",
-            "The table has to keep to the rules of that format first, or no writer of the "
-            "reference can commit any more.",
-            "An engine with REORG TABLE ... APPLY (UPGRADE UNIFORM) does both.",
+            "The table has to follow the rules of that format first, or Delta Spark can no longer "
+            "commit.",
+            "REORG TABLE ... APPLY (UPGRADE UNIFORM) in an engine that has it does both.",
         )
 
 
@@ -177,43 +177,30 @@ def _formats(configuration: Mapping[str, str]) -> set[str]:
     return {name.strip().lower() for name in names} - {""}
 
 
-def _check_columns(wanted: Mapping[str, str], metadata: Metadata) -> None:
-    """Statistics are kept for columns that the table has: of another one there would be none,
-    and nobody would be told."""
-    unknown = unknown_columns(metadata, wanted.get(STATS_COLUMNS.name, ""))
-    if unknown:
-        raise _refused(
-            f"{STATS_COLUMNS.name} names {', '.join(unknown)[:200]}, and no statistics can be kept "
-            "for it.",
-            "The table has no such column, or is partitioned by it.",
-            "Name columns as the schema has them, separated by commas.",
-        )
-
-
 def _check_name(name: str) -> None:
     for prefix, (reason, remedy) in _ELSEWHERE.items():
         if name.lower().startswith(prefix):
             told = f"It is refused here: {reason}."
-            raise _refused(f"{name[:120]} is no plain property.", told, remedy)
+            raise _refused(f"{name[:120]} is not a plain property.", told, remedy)
     if name in KEPT_BY_WRITERS:
-        raise _refused(f"{name} cannot be set.", "Writers keep it, and the log rests on it.")
+        raise _refused(f"{name} cannot be set.", "Writers maintain it, and the log depends on it.")
     if name in _NEEDS_MORE:
         raise _refused(
             f"{name} cannot be changed by its property alone.",
-            "The protocol, and what is in the table already, have to follow.",
-            f"Enable it with upgrade {_NEEDS_MORE[name]}; drop-feature takes it away.",
+            "The protocol and the existing data have to change with it.",
+            f"Enable it with upgrade {_NEEDS_MORE[name]}; drop-feature removes it.",
         )
     if name.lower().startswith(DELTA_PREFIX) and not name.startswith(DELTA_PREFIX):
         raise _refused(
-            f"{name[:120]} would be a property without any effect.",
-            "Readers and writers ask for names that begin with delta., in small letters.",
+            f"{name[:120]} would be a property without effect.",
+            "Readers and writers only look for names that start with delta., in lower case.",
             f"Write {DELTA_PREFIX}{name[len(DELTA_PREFIX) :][:120]}.",
         )
     if name.startswith(DELTA_PREFIX) and known_name(name) != name:
         near = known_name(name) or nearest_name(name)
         raise _refused(
-            f"{name[:120]} is no known property.",
-            "Names with delta. are Delta's own.",
+            f"{name[:120]} is not a known property.",
+            "Names with delta. are reserved for Delta.",
             _NAMES_AND_VALUES if near is None else f"Did you mean {near}?",
         )
 
@@ -228,7 +215,7 @@ def _summary(
     if changed or wanted:
         return describe_change(changed, before, after)
     names = ", ".join(f"`{name[:60]}`" for name in sorted({*unset})[:_SHOWN])
-    return f"The table has no property {names}; nothing is to be done."
+    return f"The table has no property {names}; there is nothing to do."
 
 
 def _way_back(uri: str, changed: list[str], before: Mapping[str, str]) -> str:
@@ -252,7 +239,7 @@ def _warnings(changed: list[str], configuration: Mapping[str, str]) -> list[Verd
                 Verdict(
                     guard="retention",
                     outcome="warn",
-                    message=f"{name} becomes {value}: every writer's cleanup goes by it.",
+                    message=f"{name} becomes {value}: every writer's cleanup uses it.",
                 )
             )
     return found
@@ -265,7 +252,7 @@ def _parameters(wanted: Mapping[str, str], unset: Collection[str]) -> CommitPara
     return {"properties": orjson.dumps(sorted(unset)).decode(), "ifExists": True}
 
 
-_NAMES_AND_VALUES = "See the table properties of the documentation for names and values."
+_NAMES_AND_VALUES = "See the table properties in the Delta documentation."
 
 
 def _refused(problem: str, reason: str, remedy: str = _NAMES_AND_VALUES) -> InvalidArgumentError:

@@ -1,15 +1,17 @@
-"""Bulk work on rows, by PySpark: on the caller's session, or on a local one.
+"""Bulk work on rows with PySpark, on the caller's session or on a local one.
 
     from explorer import pipeline
 
     frame = pipeline.read(snapshot)          # a DataFrame, classic or Connect
     pipeline.plan_read(snapshot).reason      # which route it takes, and why
 
-pyspark is loaded when rows are asked for, not before.
+pyspark is imported when a function here is first used.
 
-Rooms: `reading` chooses between `native` (Spark's own Parquet reader) and `tasks` (file by file);
-`column_profile`, `diff` and `rewrite` work on what it reads; `writing` writes rows of users;
-`large` keeps the log itself on Spark; `jobs` watches what runs, on the session of `session`.
+Folders: `reading` chooses between `native` (Spark's Parquet reader) and `tasks` (file by file);
+`column_profile`, `diff` and `rewrite` work on the rows; `writing` writes rows of users, and
+`source` is the format `delta_explorer`; `large` keeps the state of a long log on Spark; `jobs`
+reports progress, cancels jobs and translates errors of Spark. `session` finds or starts the
+session.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""What the specification says: values in, values out, no I/O.
+"""The Delta specification as functions from values to values, without I/O.
 
-In: the bytes, strings and numbers of a log. Out: typed values, and the way back to text. One
-module for each section of the specification, and its first lines name the section; table
-features have a folder, `features`. `filenames` has the names of all files of the log, `paths`
-those of data files. What takes I/O stands above: commits and checkpoints are read in
-`explorer.log`, rows in `explorer.rows`, and `explorer.transaction.rules` has what each feature
-asks of writers.
+In: the bytes, strings and numbers of a log. Out: typed values, and text rendered from them. Each
+module is a section of the specification, which its first lines name; table features are in
+`features`. `filenames` has the names of all log files, `paths` those of data files. Sections that
+need I/O are in packages above: commits and checkpoints in `explorer.log`, rows in
+`explorer.rows`, and what each feature requires of writers in `explorer.transaction.rules`.
 
-Read first: `actions`, then the module named after the section that you look for.
+Read first: `actions`, then the module named after the section that you need.
 """

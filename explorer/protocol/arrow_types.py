@@ -19,6 +19,7 @@ from explorer.protocol.features.column_mapping import (
 from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import (
     BINARY,
+    MAX_SCHEMA_DEPTH,
     STRING,
     VARIANT,
     VOID,
@@ -127,7 +128,15 @@ def delta_schema(schema: pa.Schema) -> StructType:
     `decimal(20,0)`). Raises `InvalidArgumentError` where Delta has no such type (times
     of day, durations, unions, extension types).
     """
-    return StructType(fields=tuple(_delta_field(item, ()) for item in schema))
+    try:
+        return StructType(fields=tuple(_delta_field(item, ()) for item in schema))
+    except RecursionError as error:
+        raise InvalidArgumentError(
+            "A column is nested too deep.",
+            reason=f"Types of a table are at most {MAX_SCHEMA_DEPTH} levels deep.",
+            remedy="Keep what is deeper as JSON.",
+            spec="Schema Serialization Format",
+        ) from error
 
 
 def _arrow_field(item: StructField, place: tuple[str, ...]) -> pa.Field:

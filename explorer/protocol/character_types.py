@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast
 
 from explorer.protocol.schema import (
@@ -21,7 +21,9 @@ from explorer.protocol.schema import (
     MapType,
     StructField,
     StructType,
+    render_spark_type,
 )
+from explorer.protocol.schema_walk import map_fields, walk_fields
 
 Way: TypeAlias = tuple[str, ...]
 """The steps from a field to a value inside it: names of fields, `element`, `key`, `value`."""
@@ -66,6 +68,31 @@ def character_types(field: StructField) -> Mapping[Way, CharacterType] | None:
     except _MismatchError:
         return None
     return found if reader.is_done else None
+
+
+def with_lengths_on_columns(schema: StructType) -> StructType:
+    """The schema with the lengths of fields inside a column told by the column: Spark looks for
+    them there alone."""
+    return StructType(fields=tuple(map(_with_lengths, schema.fields)))
+
+
+def _with_lengths(column: StructField) -> StructField:
+    lengths: dict[Way, str] = {}
+    inside = False
+    for place in walk_fields(StructType(fields=(column,))):
+        found = character_types(place.field) or {}
+        inside = inside or (bool(found) and place.depth > 0)
+        lengths |= {(*place.names[1:], *way): kind.text for way, kind in found.items()}
+    if not inside:
+        return column
+    told = {CHARACTER_TYPE_KEY: render_spark_type(column.data_type, lengths)}
+    bare = map_fields(StructType(fields=(column,)), _without_lengths).fields[0]
+    return replace(bare, metadata={**bare.metadata, **told})
+
+
+def _without_lengths(field: StructField) -> StructField:
+    kept = {key: value for key, value in field.metadata.items() if key != CHARACTER_TYPE_KEY}
+    return replace(field, metadata=kept)
 
 
 class _Reader:

@@ -66,6 +66,17 @@ _LONG_TEXT: Final = 2**23
 _NO_METADATA: Final[Mapping[str, Any]] = {}
 
 _Place: TypeAlias = tuple[str, ...]
+_WAYS: Final[Mapping[str, Mapping[str, str]]] = {
+    "array": {"element": "elementType"},
+    "map": {"key": "keyType", "value": "valueType"},
+}
+_SPARK_NAMES: Final = {
+    "byte": "tinyint",
+    "short": "smallint",
+    "integer": "int",
+    "long": "bigint",
+}
+_PLAIN_NAME = re.compile(r"\w+", re.ASCII)
 
 
 class _LookalikeError(Exception):
@@ -248,6 +259,35 @@ def render_type(data_type: DataType) -> str:
             return f"struct<{', '.join(inner)}>"
 
 
+def render_spark_type(data_type: DataType, lengths: Mapping[tuple[str, ...], str]) -> str:
+    """A type as Spark's SQL has it, with the lengths of text by the way to each (names of fields,
+    `element`, `key`, `value`): `array<struct<a:varchar(5),b:bigint>>`."""
+    match data_type:
+        case StructType(fields=fields):
+            inner = []
+            for item in fields:
+                name = item.name if _PLAIN_NAME.fullmatch(item.name) else _quoted(item.name)
+                kind = render_spark_type(item.data_type, _within(lengths, item.name))
+                inner.append(f"{name}:{kind}")
+            return f"struct<{','.join(inner)}>"
+        case ArrayType(element_type=element):
+            return f"array<{render_spark_type(element, _within(lengths, 'element'))}>"
+        case MapType(key_type=key, value_type=value):
+            of_key = render_spark_type(key, _within(lengths, "key"))
+            return f"map<{of_key},{render_spark_type(value, _within(lengths, 'value'))}>"
+        case _:
+            name = render_type(data_type)
+            return lengths.get((), _SPARK_NAMES.get(name, name))
+
+
+def _within(lengths: Mapping[tuple[str, ...], str], step: str) -> dict[tuple[str, ...], str]:
+    return {way[1:]: kind for way, kind in lengths.items() if way[:1] == (step,)}
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
 def _plain_field(body: dict[str, Any]) -> Any:
     """A field whose type is a name and which has no metadata, else the object itself: of
     millions of columns the objects would take five times the memory of the fields."""
@@ -322,17 +362,35 @@ def _parse_struct(value: dict[str, Any], place: _Place, depth: int) -> StructTyp
             _refuse(f"The name of a field of {_named(place)} must be text, but is {_shown(name)}.")
         here = (*place, name)
         told = _parse_field_metadata(item.get("metadata"), here)
-        if type(kind := item.get("type")) is str and _CHARACTERS.fullmatch(kind):
-            told = {CHARACTER_TYPE_KEY: kind, **told}
+        data_type = _parse_type(item.get("type"), here, depth - 1)
+        if lengths := _lengths_in(item.get("type")):
+            told = {CHARACTER_TYPE_KEY: render_spark_type(data_type, lengths), **told}
         fields.append(
             StructField(
                 name=name,
-                data_type=_parse_type(item.get("type"), here, depth - 1),
+                data_type=data_type,
                 nullable=_require_bool(item, "nullable", here),
                 metadata=told,
             )
         )
     return StructType(fields=tuple(fields))
+
+
+def _lengths_in(value: Any) -> dict[_Place, str]:
+    """The types with a length that stand in a type itself, or in its elements, keys and values,
+    by the way to each; fields of structs tell their own."""
+    found: dict[_Place, str] = {}
+    if type(value) is str and not _CHARACTERS.fullmatch(value):
+        return found  # as most are
+    stack: list[tuple[_Place, Any]] = [((), value)]
+    while stack:
+        way, kind = stack.pop()
+        if type(kind) is str and _CHARACTERS.fullmatch(kind):
+            found[way] = kind
+        elif isinstance(kind, dict) and len(way) < MAX_SCHEMA_DEPTH:
+            steps = _WAYS.get(str(kind.get("type")), {})
+            stack += [((*way, step), kind.get(key)) for step, key in steps.items()]
+    return found
 
 
 def _parse_field_metadata(value: Any, place: _Place) -> dict[str, Any]:

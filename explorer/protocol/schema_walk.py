@@ -109,13 +109,13 @@ def render_path(names: tuple[str, ...]) -> str:
 
 
 def missing_schema() -> Problem:
-    """What is wrong with metadata that has no `schemaString`."""
+    """The problem of metadata without a `schemaString`."""
     found = _problem(
-        "The table does not say which columns it has.",
-        "Its metadata has no schemaString, which the specification wants. It is read as a table "
-        "without columns, as Delta Spark does.",
+        "The table has no schema.",
+        "Its metadata has no schemaString, which is required. The table is read without columns, "
+        "as in Delta Spark.",
     )
-    return replace(found, remedy="Have its columns written by the engine that made the table.")
+    return replace(found, remedy="Write the schema with the engine that created the table.")
 
 
 def validate_schema(schema: StructType) -> list[Problem]:

@@ -1,8 +1,8 @@
-"""Rows of a table as Arrow batches, read from data files as the log says they are to be read.
+"""Rows of a table as Arrow batches.
 
-In: a snapshot and a request for columns and rows. Out: batches with the columns of the table,
-without deleted rows; for versions of the change data feed the changed rows. The way: a file
-(`data_file`), its columns as the table's (`conversion`); `changes` is the feed.
+In: a snapshot, columns and a predicate. Out: batches with the columns of the table, without
+deleted rows. `data_file` reads one file, `conversion` turns its columns into those of the table,
+and `changes` reads the change data feed.
 
 Read first: `read`, then `request`.
 """

@@ -11,8 +11,8 @@ from explorer.errors import InvalidArgumentError
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
 from explorer.rows.data_file.data_file import FILE_COLUMNS, data_file_batches
 from explorer.rows.data_file.deletion_vectors import VectorFiles
-from explorer.rows.data_file.open_ahead import MOST_AHEAD, Opening, open_ahead
 from explorer.rows.data_file.parquet_file import BATCH_ROWS
+from explorer.rows.data_file.prefetched_files import MOST_PREFETCHED, Opening, prefetch_files
 from explorer.rows.data_file.read_file import FileRows, open_rows
 from explorer.rows.data_file.unrelated_file import unrelated_problem
 from explorer.rows.layout import layout_of
@@ -47,7 +47,7 @@ class RowScan:
     ) -> Iterator[pa.RecordBatch]:
         """The rows, at most `limit`, file by file; of one file a row group's needed
         bytes and a batch are held at a time, and none is opened that is not needed; where
-        requests take long, the first bytes of the next files too (see `open_ahead`).
+        requests take long, the first bytes of the next files too (see `prefetch_files`).
 
         Raises `CancelledError` between two batches.
         """
@@ -84,8 +84,8 @@ class RowScan:
     def open_files(self, limit: int | None) -> Iterator[FileRows]:
         """The rows of each file, open until the next are asked for; few files at first where
         few rows are wanted."""
-        first = _ONE_AT_FIRST if limit else MOST_AHEAD
-        yield from self._told(open_ahead(self.snapshot.store, self._ways_to_open(), first))
+        first = _ONE_AT_FIRST if limit else MOST_PREFETCHED
+        yield from self._told(prefetch_files(self.snapshot.store, self._ways_to_open(), first))
 
     def _ways_to_open(self) -> Iterator[Opening]:
         store = self.snapshot.store

@@ -1,4 +1,4 @@
-"""Which columns of which rows somebody asked for."""
+"""A request for rows: columns, predicate, limit."""
 
 from __future__ import annotations
 
@@ -141,12 +141,9 @@ def _check_names(wanted: tuple[str, ...], every: tuple[str, ...], what: str) -> 
         if not isinstance(name, str) or name not in known:
             near = difflib.get_close_matches(str(name)[:120], [item[:120] for item in every[:500]])
             raise InvalidArgumentError(
-                f"There is no {what} called {str(name)[:120]!r}.",
-                reason="Names are compared letter by letter, and nested fields are not "
-                "columns of their own.",
-                remedy=f"Did you mean {near[0]!r}?"
-                if near
-                else "See the schema for the names that there are.",
+                f"There is no {what} {str(name)[:120]!r}.",
+                reason="Names are case-sensitive, and nested fields are not columns of their own.",
+                remedy=f"Did you mean {near[0]!r}?" if near else "See the schema for the names.",
             )
     if len(set(wanted)) != len(wanted):
         raise InvalidArgumentError(

@@ -24,14 +24,14 @@ from explorer.rows.data_file.data_file import DataFile
 from explorer.rows.data_file.parquet_file import open_data_file, reading
 from explorer.rows.data_file.unrelated_file import is_unrelated, unrelated_problem
 from explorer.rows.layout import RowLayout, layout_of
+from explorer.scan.live_file_reads import reduce_live_files
 from explorer.scan.statistics.column_statistics import (
     StatisticsColumn,
     parsed_leaves,
     read_facts,
     statistics_columns,
 )
-from explorer.scan.watched import over_watched
-from explorer.storage.at_once import each
+from explorer.storage.concurrent_reads import map_concurrently
 from explorer.storage.ports import ReadStore
 from explorer.table.snapshot import Snapshot
 
@@ -62,7 +62,7 @@ def shown_by_statistics(snapshot: Snapshot, watch: Watch = UNWATCHED) -> pa.Arra
     if not asked:
         return string_column([])
     ask = partial(_shown, asked=asked)
-    found = over_watched(snapshot, ["path"], parsed_leaves(asked), ask, watch, _LOOKING)
+    found = reduce_live_files(snapshot, ["path"], parsed_leaves(asked), ask, watch, _LOOKING)
     return pa.concat_arrays([string_column([]), *found])
 
 
@@ -125,7 +125,7 @@ def _paths(
     store: ReadStore, layout: RowLayout, rows: Iterable[dict[str, Any]], watch: Watch
 ) -> Iterator[str]:
     jobs = list(rows)
-    for done, path in enumerate(each(store, partial(_look_at, store, layout), jobs)):
+    for done, path in enumerate(map_concurrently(store, partial(_look_at, store, layout), jobs)):
         watch.step(done, len(jobs), _READING)
         if path is not None:
             yield path

@@ -1,9 +1,9 @@
-"""Which files of a version a predicate leaves, and why (spec: Per-file Statistics).
+"""Data skipping: which files a query has to read, and why (spec: Per-file Statistics).
 
-In: a snapshot and SQL text. Out: a `ScanPlan`: the files to read, and for each other file the
-reason why it is skipped. The way: `predicate` makes a tree of the text, `statistics` says what is
-known of each file, `possibility` holds the two against each other. `sql` checks expressions that
-Spark is to compute.
+In: a snapshot and a SQL predicate. Out: a `ScanPlan`: the files to read, and for each other file
+the reason why it is skipped. `predicate` parses the text, `statistics` reads what is known of
+each file, `possibility` decides whether a row may match. `sql` checks expressions that Spark
+evaluates.
 
 Read first: `plan`, then `possibility`.
 """

@@ -17,6 +17,7 @@ from explorer.protocol.arrow_types import arrow_type
 from explorer.protocol.partition_values import PartitionValue, parse_partition_value
 from explorer.protocol.schema import render_type
 from explorer.protocol.schema_walk import render_path
+from explorer.scan.live_file_reads import reduce_live_files
 from explorer.scan.predicate.predicate import Predicate, SqlCondition
 from explorer.scan.statistics.partition_answers import (
     Evaluate,
@@ -25,7 +26,6 @@ from explorer.scan.statistics.partition_answers import (
     distinct_rows,
 )
 from explorer.scan.statistics.partitions import PartitionColumn, read_partition
-from explorer.scan.watched import over_watched
 from explorer.table.snapshot import Snapshot
 
 MOST_PARTITIONS: Final = 100_000
@@ -79,7 +79,7 @@ def _ask(
         maps = files.table.column("partition_values").combine_chunks()
         return set(distinct_rows([read_partition(maps, column).texts for column in columns]).rows)
 
-    pieces = over_watched(
+    pieces = reduce_live_files(
         snapshot, ["partition_values"], (), values_of, watch, "Looking for partitions"
     )
     found: set[Texts] = set().union(*pieces)

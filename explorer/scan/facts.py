@@ -28,7 +28,7 @@ from explorer.table.snapshot import Snapshot
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """Which columns a predicate asks about: those with a value in the log for each
-    file, and those that statistics may speak of."""
+    file, and those that can have statistics."""
 
     partitions: tuple[PartitionColumn, ...] = ()
     statistics: tuple[StatisticsColumn, ...] = ()
@@ -59,7 +59,7 @@ class Answers:
 
 
 def question_of(predicate: Predicate, snapshot: Snapshot) -> Question:
-    """The columns that a predicate speaks of, as the log names them."""
+    """The columns that a predicate uses, by their names in the log."""
     asked = {reference.path for reference in predicate.references}
     mode = column_mapping_mode(snapshot.protocol, snapshot.metadata.configuration)
     names = set(snapshot.metadata.partition_columns)

@@ -25,6 +25,7 @@ from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.scan._asked_partitions import ask_partitions
 from explorer.scan.facts import Question, answer, question_of
+from explorer.scan.live_file_reads import reduce_live_files
 from explorer.scan.predicate.predicate import Predicate
 from explorer.scan.reasons import (
     KEPT,
@@ -36,7 +37,6 @@ from explorer.scan.reasons import (
 from explorer.scan.sql.conditions import parse_scan_predicate
 from explorer.scan.statistics.partition_answers import Evaluate
 from explorer.scan.unreadable import UnreadableFiles, unreadable_files, unreadable_problems
-from explorer.scan.watched import over_watched
 from explorer.table.frames import sum_of, with_logical_names
 from explorer.table.row_counts import PARSED_NUM_RECORDS
 from explorer.table.snapshot import Snapshot
@@ -218,7 +218,7 @@ def plan_scan(
     def plan(files: FileColumns) -> PlannedPiece:
         return plan_piece(predicate, question, files)
 
-    pieces = over_watched(snapshot, SCANNED, question.leaves, plan, watch, "Asking each file")
+    pieces = reduce_live_files(snapshot, SCANNED, question.leaves, plan, watch, "Asking each file")
     return ScanPlan(
         version=snapshot.version,
         predicate=predicate,
@@ -251,7 +251,9 @@ def kept_by_partitions(
         return pc.sum(stays).as_py() or 0
 
     watch = Watch(progress=progress, cancel=cancel)
-    return sum(over_watched(snapshot, ["partition_values"], (), count, watch, "Asking partitions"))
+    return sum(
+        reduce_live_files(snapshot, ["partition_values"], (), count, watch, "Asking partitions")
+    )
 
 
 def plan_piece(predicate: Predicate | None, question: Question, files: FileColumns) -> PlannedPiece:

@@ -28,7 +28,7 @@ from explorer.scan.predicate.predicate import (
     Conjunction,
     Constant,
     Disjunction,
-    Likeness,
+    LikeTest,
     Membership,
     Negation,
     NullTest,
@@ -117,7 +117,7 @@ class _Case:
                 return self._comparison(condition)
             case Membership():
                 return self._membership(condition)
-            case Likeness():
+            case LikeTest():
                 return self._likeness(condition)
             case NullTest(operand=operand):
                 return self._null_test(operand)
@@ -190,7 +190,7 @@ class _Case:
         unknown = TRUE if membership.has_null else span.may_be_null
         return Possible(true=pc.and_(span.may_hold, inside), false=no, unknown=unknown)
 
-    def _likeness(self, likeness: Likeness) -> Possible:
+    def _likeness(self, likeness: LikeTest) -> Possible:
         found = self._ranges.get(likeness.operand.path)
         if found is not None and found.values is not None:
             return _likeness_of_values(likeness, found, found.values)
@@ -238,7 +238,7 @@ class _Case:
         return self._spans[key]
 
 
-def _likeness_of_values(likeness: Likeness, found: ColumnRange, values: pa.Array) -> Possible:
+def _likeness_of_values(likeness: LikeTest, found: ColumnRange, values: pa.Array) -> Possible:
     """Of one value for a whole file the pattern itself says whether it matches."""
     matches = match_pattern(values, likeness)
     return Possible(

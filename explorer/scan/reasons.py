@@ -15,7 +15,7 @@ from explorer.log.actions.columns import int32_column, string_column, string_sca
 from explorer.log.calendar_texts import render_values
 from explorer.log.plain_arrays import EMPTY, FALSE, TRUE, ZERO, in_one_piece
 from explorer.protocol.schema_walk import render_path
-from explorer.scan._kept_for import KeptFor, kept_for
+from explorer.scan._imprecise_bounds import KeptByImprecision, find_kept_by_imprecision
 from explorer.scan.facts import Answers, Question, ranges_of_statistics
 from explorer.scan.possibility import may_be_true
 from explorer.scan.predicate.domains import is_float
@@ -47,7 +47,7 @@ def evidence_of(predicate: Predicate | None, answers: Answers, count: int) -> pa
 
 def kept_by_imprecision(
     predicate: Predicate | None, question: Question, evidence: pa.Table
-) -> KeptFor | None:
+) -> KeptByImprecision | None:
     """Why files stay that their bounds as stored would rule out; the evidence is that of files
     which stay. None where there is nothing of the kind."""
     if predicate is None or not question.statistics or not evidence.num_rows:
@@ -77,7 +77,7 @@ def kept_by_imprecision(
             for condition, known in question.answers.items()
         },
     )
-    return kept_for(predicate, question.statistics, answers, evidence.num_rows)
+    return find_kept_by_imprecision(predicate, question.statistics, answers, evidence.num_rows)
 
 
 def render_reasons(
@@ -116,7 +116,9 @@ def render_verdict(predicate: Predicate | None, question: Question, code: int) -
     return f"may match{f', {unasked[0][:100]} was not evaluated' if unasked else ''}"
 
 
-def _said_of_imprecision(why: KeptFor, question: Question, evidence: pa.Table) -> pa.Array:
+def _said_of_imprecision(
+    why: KeptByImprecision, question: Question, evidence: pa.Table
+) -> pa.Array:
     """`; kept because a row may be NaN, …` where that is why, else nothing."""
     cases: list[tuple[pa.BooleanArray, str]] = [
         (why.nan, "a row may be NaN, which bounds may leave out"),

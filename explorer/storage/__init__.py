@@ -1,7 +1,7 @@
-"""The only door to bytes.
+"""The only code that reads and writes files and objects.
 
-In: a place as people write it. Out: a `ReadStore`, which cannot change anything, or a
-`WriteStore`. Bytes of Parquet files are decoded in `parquet`.
+In: a path or a URL. Out: a `ReadStore`, which cannot change anything, or a `WriteStore`.
+`parquet` decodes Parquet files.
 
 Read first: `ports`, then `open`.
 """

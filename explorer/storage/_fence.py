@@ -1,4 +1,4 @@
-"""Where the paths of a log may lead.
+"""The fence: which paths of a log may be read.
 
 A log may name files anywhere: absolute paths stand in shallow clones, and what a hostile
 one names would be read with the rights of whoever looks. A fence admits what lies below

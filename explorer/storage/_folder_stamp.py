@@ -1,4 +1,4 @@
-"""Whether a local folder still holds the names that it held when it was listed.
+"""Whether a local folder still has the same names as when it was listed.
 
 POSIX has the times of a folder change with every name that comes or goes. File systems
 of this machine keep to that; those of a network, and those made by programs, tell of a

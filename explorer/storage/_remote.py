@@ -22,7 +22,7 @@ from explorer.errors import (
     StorageError,
     UnsupportedError,
 )
-from explorer.storage.at_once import AT_ONCE, at_once
+from explorer.storage.concurrent_reads import MOST_CONCURRENT, run_concurrently
 from explorer.storage.location import Location
 from explorer.storage.ports import ByteRange, ObjectInfo
 from explorer.storage.ranged_file import RangedFile
@@ -158,7 +158,7 @@ class RemoteStore:
                 return None
             return info.size, info.modified_ms
 
-        return list(at_once(ask, paths, AT_ONCE))
+        return list(run_concurrently(ask, paths, MOST_CONCURRENT))
 
     def stat(self, path: str) -> ObjectInfo:
         """Size and modification time of one object."""
@@ -183,8 +183,8 @@ class RemoteStore:
                 raise
 
     def read_many(self, paths: Iterable[str], limit: int | None = None) -> Iterator[bytes]:
-        """Objects in order, up to `AT_ONCE` requests at once."""
-        return at_once(lambda path: self.read(path, limit), paths, AT_ONCE)
+        """Objects in order, up to `MOST_CONCURRENT` requests at once."""
+        return run_concurrently(lambda path: self.read(path, limit), paths, MOST_CONCURRENT)
 
     def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[bytes]:
         """Ranges of one object, requested at once."""
@@ -196,7 +196,7 @@ class RemoteStore:
 
         if len(ranges) < 2:  # without a thread
             return [fetch(wanted) for wanted in ranges]
-        return list(at_once(fetch, ranges, min(len(ranges), _RANGES_AT_ONCE)))
+        return list(run_concurrently(fetch, ranges, min(len(ranges), _RANGES_AT_ONCE)))
 
     def open_input(self, path: str) -> pa.NativeFile:
         """The object for random access, a range of it at a time."""

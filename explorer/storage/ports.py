@@ -147,7 +147,7 @@ class HeadStore(ReadStore, Protocol):
 
 @runtime_checkable
 class StampedStore(ReadStore, Protocol):
-    """A `ReadStore` that can tell for next to nothing that a folder still holds the same names."""
+    """A `ReadStore` that can cheaply tell whether a folder still has the same names."""
 
     def folder_stamp(self, folder: str, listed_ns: int) -> FolderStamp | None:
         """Equal to the one of an earlier look where `folder`, as it was listed at or after
@@ -181,8 +181,8 @@ class WriteStore(ReadStore, Protocol):
 
 @runtime_checkable
 class OutputStore(WriteStore, Protocol):
-    """A `WriteStore` that takes a large object piece by piece, so that nobody has to hold
-    all of it."""
+    """A `WriteStore` that takes a large object piece by piece, so that it need not fit into
+    memory."""
 
     def open_output(self, path: str) -> AbstractContextManager[BinaryIO]:
         """What to write an object as for `write` through. Readers see all of it once the

@@ -18,7 +18,7 @@ from typing import Protocol, runtime_checkable
 from explorer.errors import NotFoundError
 from explorer.protocol.filenames import LOG_FOLDER
 from explorer.protocol.paths import is_absolute
-from explorer.storage.at_once import each
+from explorer.storage.concurrent_reads import map_concurrently
 from explorer.storage.ports import RangeStore, ReadStore, offers
 
 _PIECE = 65_536
@@ -90,7 +90,7 @@ def walk(store: TreeStore, without: Sequence[str] = ()) -> Iterator[FolderPiece]
     level: list[str] = [""]
     while level:
         deeper: list[str] = []
-        for pieces in each(store, list_one, level):
+        for pieces in map_concurrently(store, list_one, level):
             for listed in pieces:
                 piece = listed if listed.folder else _without_urls(listed)
                 start = f"{piece.folder}/" if piece.folder else ""

@@ -1,4 +1,4 @@
-"""Numbers of things, as people are told them."""
+"""Numbers with their nouns: `1 file`, `2 files`."""
 
 from __future__ import annotations
 

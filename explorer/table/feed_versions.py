@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from explorer.errors import DeltaError
-from explorer.log.commits.commit_file import lines_backwards, may_name, parse_action
+from explorer.log.commits.commit_file import lines_reversed, may_name, parse_action
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.actions import parse_metadata
 from explorer.protocol.filenames import render_commit_name, render_commit_path
@@ -36,11 +36,11 @@ def feeding_versions(
 
 
 def feed_set_in(name: str, data: bytes) -> bool | None:
-    """Whether the commit `data` with that name enables the change feed, None where it does not
+    """Whether the commit `data` with that name enables the change feed; None where it does not
     speak of it; raises `CorruptLogError` for a metadata action that cannot be read."""
     if not may_name(data, "metaData"):
         return None
-    for number, line in lines_backwards(data):
+    for number, line in lines_reversed(data):
         if may_name(line, "metaData"):
             body = parse_action(line, name, number).get("metaData")
             if body is not None:

@@ -34,7 +34,7 @@ _LABEL: Final = "Looking for the newest version that can be read"
 def newest_readable(table: Table, watch: Watch = UNWATCHED) -> Snapshot | None:
     """The newest version that can be read with its files; None where none can.
 
-    For whoever shows a table whose newest version cannot be read: `Table.snapshot` never takes
+    For showing a table whose newest version cannot be read: `Table.snapshot` never takes
     an older version unasked. Raises what the store does, and `CancelledError`.
     """
     for done, run in enumerate(_runs(table.listing())):

@@ -1,4 +1,4 @@
-"""The live rows by the log, and what stands in the way of counting them
+"""The number of live rows by the log, and what prevents counting them
 (spec: Per-file Statistics, Deletion Vectors)."""
 
 from __future__ import annotations

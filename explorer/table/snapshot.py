@@ -1,4 +1,4 @@
-"""One version of a table, unchanging."""
+"""A snapshot: one version of a table, which never changes."""
 
 from __future__ import annotations
 
@@ -55,11 +55,10 @@ Reload = Callable[[LoadedVersion], LoadedVersion]
 
 
 class Snapshot:
-    """What a table holds at one version.
+    """A table at one version, made by `Table.snapshot`.
 
-    Made by `Table.snapshot`. Everything that the log must be read further for is
-    read when it is first asked for, and only the columns named. It may be shared
-    between threads.
+    Files are read from the log when they are first used, and only the columns that are asked
+    for. It may be shared between threads.
     """
 
     def __init__(
@@ -96,45 +95,46 @@ class Snapshot:
 
     @property
     def held_bytes(self) -> int:
-        """What it keeps of its files takes so many bytes, those of its `Table` not counted."""
+        """The bytes that it caches of its files, without the cache of its `Table`."""
         kept = self._kept_counts
         return self._loaded.nbytes + (0 if kept is None else int(kept[1].nbytes))
 
     @property
     def store(self) -> ReadStore:
-        """The door to the table's bytes."""
+        """The store of the table, which can only read."""
         return self._store
 
     @property
     def uri(self) -> str:
-        """The table's place, as it may be shown."""
+        """The location of the table, without secrets."""
         return self._store.uri
 
     @property
     def version(self) -> int:
-        """The version that this is."""
+        """The version of this snapshot."""
         return self._loaded.segment.version
 
     @cached_property
     def timestamp(self) -> datetime | None:
-        """When it was committed, in UTC; None where the commit itself is gone."""
+        """When the version was committed, in UTC; None where its commit is no longer in the
+        log."""
         return self._time_of()
 
     @property
     def segment(self) -> LogSegment:
-        """The checkpoint and commits that it was put together from."""
+        """The checkpoint and commits that it was read from."""
         return self._loaded.segment
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with the log but did not stand in the way, as far as it was read."""
+        """Problems of the log that did not prevent reading it, as far as it was read."""
         # what two ways to the same files met is told once
         return tuple(dict.fromkeys((*self._problems, *self._loaded.problems)))
 
     @cached_property
     def schema(self) -> StructType:
-        """The table's columns (spec: Schema Serialization Format); a table that
-        does not say has none."""
+        """The table's columns (spec: Schema Serialization Format); none where the metadata has
+        no schema."""
         # the types of schemas take longer to load than a small table to open
         from explorer.protocol.schema import parse_schema  # noqa: PLC0415  # see above
 
@@ -188,14 +188,15 @@ class Snapshot:
 
     @property
     def num_deleted_rows(self) -> int | None:
-        """How many rows deletion vectors hide, by their cardinalities; None where one cannot
-        be: it is missing, below 0, or above the `numRecords` of its file."""
+        """How many rows are deleted by deletion vectors, by their cardinalities; None where one
+        is impossible: missing, below 0, or above the `numRecords` of its file."""
         return self._total("deleted", self._count_deleted)
 
     @property
     def num_rows(self) -> int | None:
-        """Live rows by statistics; None where a file has no `numRecords`, and where
-        `num_deleted_rows` is None. What cannot be read is told by `problems` from then on."""
+        """The number of live rows by statistics; None where a file has no `numRecords`, or
+        where `num_deleted_rows` is None. Statistics that cannot be read are then in
+        `problems`."""
         return self._total("rows", self._count_rows)
 
     def files(self, columns: Sequence[str] | None = None) -> pa.Table:
@@ -218,8 +219,8 @@ class Snapshot:
         return self._raw(action, _checked(columns, (), every))
 
     def over_files(self, question: Callable[[ReducibleFiles], Answer]) -> Answer:
-        """Ask the reconciled files of the log, which may be asked again: where a
-        checkpoint turns out to be broken, another way leads to the same files."""
+        """Call `question` with the reconciled files. It is called again where a checkpoint turns
+        out to be broken: the files are then read from another checkpoint or the commits."""
         return self.consult(lambda loaded: question(loaded.state))
 
     def among(self, keys: pa.ChunkedArray, columns: Sequence[str]) -> pa.Table:
@@ -266,12 +267,12 @@ class Snapshot:
 
     @property
     def loaded(self) -> LoadedVersion:
-        """The loaded version, for what is asked of its log alone: `consult` asks for files."""
+        """The loaded version, for questions about its log; use `consult` for its files."""
         return self._loaded
 
     def consult(self, question: Callable[[LoadedVersion], Answer]) -> Answer:
-        """Ask the loaded version; if its checkpoint turns out to be broken, the
-        version is loaded again without it, and asked again."""
+        """Call `question` with the loaded version. If its checkpoint turns out to be broken, the
+        version is loaded again without it, and `question` is called again."""
         while True:
             loaded = self._loaded
             try:

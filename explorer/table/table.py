@@ -1,4 +1,4 @@
-"""A Delta table: a place, a store, and what is kept for the next look."""
+"""A Delta table: its location, its store, and what is cached for the next snapshot."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ DEFAULT_CACHE_BYTES = 256 * 2**20
 
 
 class Table:
-    """A table at one place; it may be shared between threads.
+    """A table at one location; it may be shared between threads.
 
-    It keeps what it read of the newest version, and the keys of the checkpoint
-    behind it, so that the next `snapshot` reads only what is new: at most
-    `cache_bytes` of keys and as much of commits.
+    It caches what it read of the newest version, and the keys of the checkpoint of that
+    version, so that the next `snapshot` reads only newer commits: at most `cache_bytes` bytes
+    of keys, and as many of commits.
     """
 
     def __init__(self, store: ReadStore, *, cache_bytes: int = DEFAULT_CACHE_BYTES) -> None:
@@ -79,7 +79,7 @@ class Table:
 
     @property
     def held_bytes(self) -> int:
-        """What is kept for the next look takes so many bytes."""
+        """The size of the cache, in bytes."""
         with self._lock:
             held = self._held
         return (
@@ -87,22 +87,22 @@ class Table:
         )
 
     def release(self) -> None:
-        """Give back what is kept for the next look, which then reads all of the log again."""
+        """Empty the cache; the next snapshot then reads the whole log again."""
         with self._lock:
             self._held = self._known = None
         self._cache.release()
         self._listed.release()
 
     def listing(self) -> LogListing:
-        """The log folder as it is now."""
+        """List the log folder now."""
         try:
             return self._listed.list_log(self.store)
         except NotFoundError as error:
             raise _no_table(self.store) from error
 
     def check_there(self) -> None:
-        """Raise `NotFoundError` where the table's log is not there any more; as cheap as the
-        store allows."""
+        """Raise `NotFoundError` where the table's log no longer exists, with as few requests as
+        the store allows."""
         if not _has_log(self.store):
             raise _no_table(self.store)
 
@@ -152,7 +152,7 @@ class Table:
         )
 
     def load(self, version: int | None = None, watch: Watch = UNWATCHED) -> LoadedVersion:
-        """What is read of the log for a version; also where its snapshot is refused."""
+        """Read the log for a version, also where its snapshot would be refused."""
         _check_version(version)
         return self._load(self._listing_for(version), version, watch)
 
@@ -168,13 +168,13 @@ class Table:
         user: str | None = None,
         since: str | datetime | None = None,
     ) -> pa.Table:
-        """The newest `limit` commits, or all that are left, newest first; also for
-        a table whose snapshot is refused.
+        """The newest `limit` commits (None: all in the log), newest first, also for a table
+        whose snapshot is refused.
 
-        With `operation` only those of this operation, or of one of several, by its name or its
-        first words; with `user` those whose user name has this text in it; both in any case.
-        With `since` those committed at this time or later; `InvalidArgumentError` for a text
-        that is not a time with a zone.
+        `operation` keeps the commits of this operation, or of one of several, by its name or its
+        first words; `user` those whose user name contains this text; both ignore case. `since`
+        keeps the commits from this time on; raises `InvalidArgumentError` for a text that is not
+        a time with a zone.
         """
         from explorer.table.history import CommitFilter, read_history  # noqa: PLC0415  # brings Arrow
         from explorer.table.times import parse_timestamp  # noqa: PLC0415  # only for times
@@ -189,10 +189,9 @@ class Table:
         )
 
     def in_commit_since(self) -> int | None:
-        """The first version whose in-commit timestamp counts, None where none does.
+        """The first version whose in-commit timestamp is used, None where none is.
 
-        Every one counts where the log does not tell: what is recorded is then all
-        that is known.
+        Where the log does not say since when they are enabled, all of them are used.
         """
         from explorer.table.times import in_commit_times  # noqa: PLC0415  # only for times
 
@@ -243,7 +242,7 @@ class Table:
         raise CorruptLogError(
             "The log disappeared while it was being read.",
             reason=gone.problem,
-            remedy="Try again once the cleanup that is running has ended.",
+            remedy="Try again when the running log cleanup has ended.",
             kind="log_gap",
             spec="Metadata Cleanup",
         ) from gone
@@ -319,13 +318,13 @@ def open_table(
     spark: Any = None,
     within: Sequence[str] | None = None,
 ) -> Table:
-    """The table at a path, a `file:` URL or any URL that fsspec knows; with a Spark session
-    the one that its catalog knows by this name.
+    """Open the table at a path, a `file:` URL or any fsspec URL; with a Spark session, the table
+    of this name in its catalog.
 
-    A log may name files outside of the table's folder, as those of shallow clones do. They
-    are read wherever they lie, or, with `within`, only below these places.
+    A log may name files outside the table's folder, as those of shallow clones do. They are
+    read wherever they are; with `within`, only below these locations.
 
-    Raises `NotFoundError` where no table lies there.
+    Raises `NotFoundError` where there is no table.
     """
     if spark is not None:
         from explorer.table._catalog_name import location_by_name  # noqa: PLC0415  # rarely needed
@@ -348,7 +347,7 @@ def _has_log(store: ReadStore) -> bool:
 
 
 def contiguous_run(commits: tuple[int, ...]) -> tuple[int, ...]:
-    """The commits from the last gap on."""
+    """The newest commits without a gap between them."""
     if not commits:
         return ()
     gaps = missing_versions(commits, commits[0], commits[-1])
@@ -357,7 +356,7 @@ def contiguous_run(commits: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _first_travellable(listing: LogListing, run: tuple[int, ...]) -> int | None:
-    """The version of `run` from which on every one can be put together."""
+    """The version of `run` from which on every version can be reconstructed."""
     if not run or run[0] == 0:
         return run[0] if run else None
     starts = (found.version for found in listing.checkpoints if found.version >= run[0] - 1)
@@ -383,7 +382,7 @@ def _no_table(store: ReadStore) -> NotFoundError:
     inside = LOG_FOLDER in store.uri.split("/")
     return NotFoundError(
         f"There is no Delta table at {store.uri}.",
-        reason="The folder is there but has no _delta_log in it.",
+        reason="The folder exists but has no _delta_log.",
         remedy="Name the folder above _delta_log."
         if inside
         else "Name the folder that holds _delta_log; plain Parquet files are not a Delta table.",
@@ -394,7 +393,7 @@ def _no_table(store: ReadStore) -> NotFoundError:
 def _no_commits(uri: str) -> NotFoundError:
     return NotFoundError(
         f"Times are not known for the table at {uri}.",
-        reason="Its log holds no commit from which a version can be put together.",
+        reason="Its log has no commit from which a version can be reconstructed.",
         remedy="Ask for a version instead of a time.",
         kind="timestamp_out_of_range",
         spec="Delta Log Entries",

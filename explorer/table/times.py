@@ -117,7 +117,7 @@ def parse_timestamp(value: str | datetime) -> int:
     if moment.tzinfo is None:
         raise InvalidArgumentError(
             f"{value} has no time zone.",
-            reason="The same words mean different moments in different places.",
+            reason="Without a time zone the time is ambiguous.",
             remedy=f"Write {moment.isoformat()}Z for UTC, or an offset such as +02:00 behind it.",
         )
     return (moment - EPOCH) // timedelta(milliseconds=1)
@@ -261,7 +261,7 @@ def _out_of_range(wanted_ms: int, side: str, version: int, at_ms: int) -> NotFou
     wanted, at = iso_time(utc_time(wanted_ms)), iso_time(utc_time(at_ms))
     which = "earliest" if side == "before" else "latest"
     return NotFoundError(
-        f"No version of this table belongs to {wanted}.",
+        f"This table has no version for {wanted}.",
         reason=f"The {which} version that can be read, {version}, was committed at {at}.",
         remedy=f"Ask for a time not {side} {at}, or for version {version}.",
         kind="timestamp_out_of_range",

@@ -1,7 +1,7 @@
-"""How a version comes into being: staged actions, conflicts, the commit loop.
+"""Commits: staged actions, writer rules, conflict detection, the commit loop.
 
-In: a `StagedCommit` and the version that it was built on. Out: a new version, or the conflict or
-the rules (`rules`) that stand in its way.
+In: a `StagedCommit` and the version that it was built on. Out: a new version, or an error with
+the conflict or the broken rules (`rules`).
 
 Read first: `commit`, then `conflicts`.
 """

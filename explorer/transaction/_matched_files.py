@@ -1,4 +1,4 @@
-"""Which files of another commit a read set speaks of."""
+"""Which files of another commit a read set covers."""
 
 from __future__ import annotations
 

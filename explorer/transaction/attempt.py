@@ -1,4 +1,4 @@
-"""A staged commit as it stands in the log under one version.
+"""An attempt: the content of a staged commit as one version.
 
 What depends on the version is filled in here, again for each attempt: the time, row ids
 and commit versions, and since when in-commit timestamps count.

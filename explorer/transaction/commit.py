@@ -1,7 +1,7 @@
 """The commit loop (spec: Creation of New Log Entries, In-Commit Timestamps).
 
 A commit is one file, created only where none is. The loser of a race looks at
-what the winners did and either follows them or reports the conflict as a value.
+what the concurrent commits did and either follows them or reports the conflict as a value.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from explorer.transaction.attempt import (
     enables_in_commit_timestamps,
 )
 from explorer.transaction.concurrent_commit import (
-    WinningCommit,
-    follow,
+    ConcurrentCommit,
     newest_version,
-    read_winners,
+    read_concurrent_commits,
+    version_after,
 )
 from explorer.transaction.conflicts import (
     Conflict,
@@ -78,7 +78,7 @@ _FIRST_SECONDS = 0.002
 _LONGEST_SECONDS = 0.5
 
 
-def wait_a_while(number: int) -> None:
+def back_off(number: int) -> None:
     """Wait before try `number` (from 1): any time up to twice as long as before, so that
     writers who meet do not meet again."""
     most = min(_LONGEST_SECONDS, _FIRST_SECONDS * 2.0 ** min(number, 30))
@@ -91,7 +91,7 @@ class Retries:
     first. Each lost race is another writer's commit, so that the limit is rarely met."""
 
     limit: int = 1000
-    pause: Callable[[int], None] = field(default=wait_a_while)
+    pause: Callable[[int], None] = field(default=back_off)
 
 
 DEFAULT_RETRIES = Retries()
@@ -138,7 +138,7 @@ def commit(
                 timestamp=attempt.timestamp,
                 warnings=_warnings(attempt, now),
             )
-        followed = _follow_winners(store, staged)
+        followed = _follow_concurrent_commits(store, staged)
         if isinstance(followed, Conflict):
             return followed
         staged = followed
@@ -250,35 +250,35 @@ def _is_there(store: ReadStore, version: int) -> bool:
     return True
 
 
-def _follow_winners(store: ReadStore, staged: StagedCommit) -> StagedCommit | Conflict:
+def _follow_concurrent_commits(store: ReadStore, staged: StagedCommit) -> StagedCommit | Conflict:
     """The same commit upon the newest version, or the first conflict on the way there."""
-    for winner in read_winners(store, staged.base.version + 1):
-        if not isinstance(winner, WinningCommit):
-            return commit_gone(staged, winner)
-        if (conflict := find_conflict(staged, winner)) is not None:
+    for concurrent in read_concurrent_commits(store, staged.base.version + 1):
+        if not isinstance(concurrent, ConcurrentCommit):
+            return commit_gone(staged, concurrent)
+        if (conflict := find_conflict(staged, concurrent)) is not None:
             return conflict
-        base = follow(staged.base, winner, _time_of(store, staged, winner))
-        staged = _with_ids_since(staged.upon(base), winner)
+        base = version_after(staged.base, concurrent, _time_of(store, staged, concurrent))
+        staged = _with_ids_since(staged.upon(base), concurrent)
     return staged
 
 
-def _with_ids_since(staged: StagedCommit, winner: WinningCommit) -> StagedCommit:
-    if not (winner.add_rows.num_rows and (staged.removes or staged.of(RemoveFile))):
+def _with_ids_since(staged: StagedCommit, concurrent: ConcurrentCommit) -> StagedCommit:
+    if not (concurrent.add_rows.num_rows and (staged.removes or staged.of(RemoveFile))):
         return staged
     from explorer.transaction.row_ids import with_ids_since  # noqa: PLC0415  # brings Arrow
 
-    return with_ids_since(staged, winner.adds)
+    return with_ids_since(staged, concurrent.adds)
 
 
-def _time_of(store: ReadStore, staged: StagedCommit, winner: WinningCommit) -> int | None:
-    """When the winner was committed, as far as this commit must be later."""
-    if winner.in_commit_timestamp is not None:
-        return winner.in_commit_timestamp
+def _time_of(store: ReadStore, staged: StagedCommit, concurrent: ConcurrentCommit) -> int | None:
+    """The time of the concurrent commit, where this commit has to be later."""
+    if concurrent.in_commit_timestamp is not None:
+        return concurrent.in_commit_timestamp
     if not has_in_commit_timestamps(staged.protocol, staged.metadata):
         return None
     if not enables_in_commit_timestamps(staged):
         return None  # it had to say so, and readers refuse it
-    return store.stat(render_commit_path(winner.version)).modified_ms
+    return store.stat(render_commit_path(concurrent.version)).modified_ms
 
 
 def _create(

@@ -1,4 +1,4 @@
-"""The commit that was there first, as a conflict check wants to know it."""
+"""A commit that another writer made first, as the conflict check needs it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from explorer.errors import CorruptLogError, DeltaError, NotFoundError
 from explorer.log.actions.action_rows import ActionCollector, ActionRows, wrong_field
 from explorer.log.actions.fields import FileAction
-from explorer.log.commits.commit_file import lines_backwards, parse_action
+from explorer.log.commits.commit_file import lines_reversed, parse_action
 from explorer.log.commits.commit_info import in_commit_ms, text_in
-from explorer.log.commits.lines_ahead import LogFile, columns_of, with_columns
+from explorer.log.commits.prefetched_columns import LogFile, columns_of, with_columns
 from explorer.log.folder.listing import build_listing
 from explorer.progress import UNWATCHED, Watch, while_working
 from explorer.protocol.actions import (
@@ -35,7 +35,7 @@ from explorer.protocol.filenames import (
     render_commit_name,
     render_commit_path,
 )
-from explorer.storage.at_once import each
+from explorer.storage.concurrent_reads import map_concurrently
 from explorer.storage.ports import RangeStore, ReadStore, offers
 from explorer.transaction.read_version import ReadVersion
 
@@ -52,7 +52,7 @@ _GROUP = 100
 SHOWN: Final = 20
 """Of an overlap, which may have a million paths."""
 
-_LABEL = "Looking at the commits since"
+_LABEL = "Reading the commits since"
 
 _TOLD_EVERY = 4 * 2**20
 """Bytes, where a commit is read line by line."""
@@ -60,7 +60,7 @@ _TOLD_EVERY = 4 * 2**20
 _LONG_FILE = 16 * 2**20
 """Bytes; whoever looks on is not to wait until all of it has been read."""
 
-# of row ids, where the action that holds it cannot be read at all: nobody knows it
+# of row ids, where the action that holds it cannot be read at all: it is unknown
 _UNREADABLE_MARK: Final = DomainMetadata(
     domain=ROW_TRACKING_DOMAIN, configuration="", removed=False
 )
@@ -86,7 +86,7 @@ class FirstPaths:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WinningCommit:
+class ConcurrentCommit:
     """What another writer committed. `protocol` and `metadata` are None where it changed
     neither, or where what it wrote cannot be read: `changes_…` tells."""
 
@@ -105,7 +105,7 @@ class WinningCommit:
     remove_rows: ActionRows = field(compare=False)
 
     @property
-    def came(self) -> FirstPaths:
+    def added_paths(self) -> FirstPaths:
         """The adds that may bring rows: an absent `dataChange` is taken for a change."""
         if (bodies := self.add_rows.bodies) is not None:  # a small commit is told without Arrow
             return _first_of([body for body in bodies if body.get("dataChange") is not False])
@@ -114,7 +114,7 @@ class WinningCommit:
         return _first_paths(new_rows(self.adds))
 
     @property
-    def went(self) -> FirstPaths:
+    def removed_paths(self) -> FirstPaths:
         """The removes."""
         bodies = self.remove_rows.bodies
         return _first_paths(self.removes) if bodies is None else _first_of(bodies)
@@ -180,7 +180,7 @@ class _Parts:
     def take_lines(self, data: bytes, tell: Callable[[], None]) -> None:
         """All lines, one after the other."""
         untold = 0
-        for number, line in lines_backwards(data):
+        for number, line in lines_reversed(data):
             self.take(parse_action(line, self.name, number), number, len(line))
             untold += len(line)
             if untold >= _TOLD_EVERY:
@@ -215,12 +215,12 @@ class _Parts:
         return None
 
 
-def parse_winner(
+def parse_concurrent_commit(
     version: int,
     data: bytes,
     columns: LineColumns | None = None,
     tell: Callable[[], None] = lambda: None,
-) -> WinningCommit:
+) -> ConcurrentCommit:
     """The commit from the bytes of its file, and from its `columns` where it was read into
     some; raises `CorruptLogError`, with the place, for lines that are not actions and files
     that are not readable. `tell` is called now and then, and may raise to stop."""
@@ -238,7 +238,7 @@ def parse_winner(
         for body, number in parts.bodies.get("domainMetadata", ())
         if (domain := _domain(body, f"{parts.name}:{number}")) is not None
     ]
-    return WinningCommit(
+    return ConcurrentCommit(
         version=version,
         summary=summarise_commit(info),
         in_commit_timestamp=in_commit_ms(info),
@@ -276,9 +276,9 @@ def summarise_commit(info: Mapping[str, Any]) -> CommitProvenance:
     )
 
 
-def read_winners(
+def read_concurrent_commits(
     store: ReadStore, first: int, watch: Watch = UNWATCHED
-) -> Iterator[WinningCommit | int]:
+) -> Iterator[ConcurrentCommit | int]:
     """The commits from version `first` on, in order, read side by side where requests take
     long. A version that is gone, for a cleanup took it, is given as its number, and is the
     last one. `watch` hears of each, and meanwhile where one is long."""
@@ -286,7 +286,7 @@ def read_winners(
     steps = _Steps(watch=watch, total=len(found))
     for data, columns in _files(store, found, steps):
         steps.tell()
-        yield parse_winner(found[steps.done], data, columns, steps.tell)
+        yield parse_concurrent_commit(found[steps.done], data, columns, steps.tell)
         steps.done += 1
     if steps.done < len(found):
         yield found[steps.done]
@@ -311,7 +311,7 @@ class _Steps:
 
 def _files(store: ReadStore, versions: Sequence[int], steps: _Steps) -> Iterator[LogFile]:
     """The commits up to the first that is gone."""
-    read = each(store, lambda version: _read(store, version), versions)
+    read = map_concurrently(store, lambda version: _read(store, version), versions)
     for is_long, files in groupby(_until_gone(read), key=lambda data: len(data) >= _LONG_FILE):
         if is_long:
             yield from (LogFile(data, steps.columns_of(data)) for data in files)
@@ -326,38 +326,42 @@ def _until_gone(files: Iterable[bytes | None]) -> Iterator[bytes]:
         yield data
 
 
-def follow(base: ReadVersion, winner: WinningCommit, timestamp: int | None) -> ReadVersion:
-    """What a commit that may follow `winner`, made at `timestamp`, builds upon."""
-    domains = {**base.domains, **winner.known_domains}
-    if ROW_TRACKING_DOMAIN in winner.domains - winner.known_domains.keys():
+def version_after(
+    base: ReadVersion, concurrent: ConcurrentCommit, timestamp: int | None
+) -> ReadVersion:
+    """The version that a commit builds upon once it follows `concurrent`, made at `timestamp`."""
+    domains = {**base.domains, **concurrent.known_domains}
+    if ROW_TRACKING_DOMAIN in concurrent.domains - concurrent.known_domains.keys():
         domains[ROW_TRACKING_DOMAIN] = _UNREADABLE_MARK
-    protocol = winner.protocol or base.protocol
+    protocol = concurrent.protocol or base.protocol
     return replace(
         base,
-        version=winner.version,
+        version=concurrent.version,
         protocol=protocol,
-        metadata=winner.metadata or base.metadata,
+        metadata=concurrent.metadata or base.metadata,
         timestamp=timestamp,
-        row_id_high_water_mark=_mark_after(base.row_id_high_water_mark, winner, protocol),
+        row_id_high_water_mark=_mark_after(base.row_id_high_water_mark, concurrent, protocol),
         domains={name: domain for name, domain in domains.items() if not domain.removed},
     )
 
 
-def _mark_after(mark: int | None, winner: WinningCommit, protocol: Protocol | None) -> int | None:
+def _mark_after(
+    mark: int | None, concurrent: ConcurrentCommit, protocol: Protocol | None
+) -> int | None:
     """The highest row id given out: no lower one than before, and none below the ids of the
     added files, for their writer need not have written the mark that goes with them."""
     marks = [] if mark is None else [mark]
-    if (domain := winner.known_domains.get(ROW_TRACKING_DOMAIN)) is not None:
+    if (domain := concurrent.known_domains.get(ROW_TRACKING_DOMAIN)) is not None:
         said = parse_domain_high_water_mark(domain.configuration)
         marks += [] if said is None else [said]
     if protocol is not None and is_supported(protocol, "rowTracking"):
-        highest = winner.highest_row_id
+        highest = concurrent.highest_row_id
         marks += [] if highest is None else [highest]
     return max(marks, default=None)
 
 
 def newest_version(store: ReadStore) -> int | None:
-    """The newest version that the log folder speaks of, as readers find it: that of a commit, or
+    """The newest version in the log folder, as readers find it: that of a commit, or
     of a checkpoint whose commit is gone; None where there is neither."""
     try:
         names = store.list_names(LOG_FOLDER)

@@ -1,4 +1,4 @@
-"""Whether a commit that lost the race may still follow the winner.
+"""Whether a commit may still follow a concurrent commit that was made first.
 
 The rules are values, each with its reason, and are those of the reference's conflict
 checker. They err on the side of refusing: what cannot be told from the two commits
@@ -19,8 +19,8 @@ from explorer.protocol.file_actions import AddFile, RemoveFile
 from explorer.transaction.concurrent_commit import (
     SHOWN,
     CommitProvenance,
+    ConcurrentCommit,
     FirstPaths,
-    WinningCommit,
 )
 from explorer.transaction.identity_marks import differ_in_identity_alone
 from explorer.transaction.staged import IsolationLevel, StagedCommit
@@ -101,28 +101,28 @@ class _Rule:
 
     name: ConflictRule
     reason: str
-    overlap: Callable[[StagedCommit, WinningCommit], Overlap | None]
+    overlap: Callable[[StagedCommit, ConcurrentCommit], Overlap | None]
     spec: str | None = None
 
 
-def find_conflicts(staged: StagedCommit, winner: WinningCommit) -> Iterator[Conflict]:
-    """Every rule that forbids `staged` to follow `winner`, in the order of the reference."""
+def find_conflicts(staged: StagedCommit, concurrent: ConcurrentCommit) -> Iterator[Conflict]:
+    """Every rule that forbids `staged` to follow `concurrent`, in the order of Delta Spark."""
     for rule in _RULES:
-        if (overlap := rule.overlap(staged, winner)) is not None:
+        if (overlap := rule.overlap(staged, concurrent)) is not None:
             yield Conflict(
-                version=winner.version,
+                version=concurrent.version,
                 rule=rule.name,
                 reason=rule.reason,
                 overlap=overlap,
                 isolation_level=staged.provenance.isolation_level,
-                commit=winner.summary,
+                commit=concurrent.summary,
                 spec=rule.spec,
             )
 
 
-def find_conflict(staged: StagedCommit, winner: WinningCommit) -> Conflict | None:
+def find_conflict(staged: StagedCommit, concurrent: ConcurrentCommit) -> Conflict | None:
     """The first of them, or None."""
-    return next(find_conflicts(staged, winner), None)
+    return next(find_conflicts(staged, concurrent), None)
 
 
 def commit_gone(staged: StagedCommit, version: int) -> Conflict:
@@ -138,7 +138,7 @@ def commit_gone(staged: StagedCommit, version: int) -> Conflict:
 
 
 def version_replaced(staged: StagedCommit) -> Conflict:
-    """The conflict with whoever removed the log, put an older one back or began another."""
+    """The conflict where the log was removed, replaced by an older one, or created again."""
     version = staged.base.version
     return Conflict(
         version=version,
@@ -151,22 +151,22 @@ def version_replaced(staged: StagedCommit) -> Conflict:
     )
 
 
-def _protocol_changed(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
-    if not winner.changes_protocol:
+def _protocol_changed(staged: StagedCommit, concurrent: ConcurrentCommit) -> Overlap | None:
+    if not concurrent.changes_protocol:
         return None
-    same = winner.protocol is not None and winner.protocol == staged.base.protocol
+    same = concurrent.protocol is not None and concurrent.protocol == staged.base.protocol
     if same or not (staged.reads.metadata or staged.of(Protocol)):
         return None
     return _settings("protocol")
 
 
-def _metadata_changed(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
-    if not winner.changes_metadata:
+def _metadata_changed(staged: StagedCommit, concurrent: ConcurrentCommit) -> Overlap | None:
+    if not concurrent.changes_metadata:
         return None
     changes = bool(staged.of(Metadata))
     if not (staged.reads.metadata or changes):
         return None
-    before, after = staged.base.metadata, winner.metadata
+    before, after = staged.base.metadata, concurrent.metadata
     if before is None or after is None or changes:
         return _settings("metaData")
     if before == after or differ_in_identity_alone(before, after):
@@ -175,77 +175,79 @@ def _metadata_changed(staged: StagedCommit, winner: WinningCommit) -> Overlap | 
     return _settings(*(_PARTS[name] for name in parts))
 
 
-def _same_application(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
+def _same_application(staged: StagedCommit, concurrent: ConcurrentCommit) -> Overlap | None:
     mine = {action.app_id for action in staged.of(Transaction)} | staged.reads.application_ids
-    return _names("application ids", mine & winner.application_ids)
+    return _names("application ids", mine & concurrent.application_ids)
 
 
-def _same_domain(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
+def _same_domain(staged: StagedCommit, concurrent: ConcurrentCommit) -> Overlap | None:
     mine = {action.domain for action in staged.of(DomainMetadata)}
     if "domainMetadata" in staged.promises.dropped_features:
-        mine |= winner.domains  # it would have no feature to live by
-    # row ids are assigned again above the winner's mark
-    return _names("domains", (mine & winner.domains) - {ROW_TRACKING_DOMAIN})
+        mine |= concurrent.domains  # it would have no feature to live by
+    # row ids are assigned again above the concurrent commit's mark
+    return _names("domains", (mine & concurrent.domains) - {ROW_TRACKING_DOMAIN})
 
 
-def _rows_came(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
-    if staged.promises.every_live_file_goes:
-        return _files_that_would_stay(staged, winner)
+def _rows_added(staged: StagedCommit, concurrent: ConcurrentCommit) -> Overlap | None:
+    if staged.promises.removes_every_live_file:
+        return _files_that_would_stay(staged, concurrent)
     level, reads = staged.provenance.isolation_level, staged.reads
     if level == "SnapshotIsolation" or not (reads.whole_table or reads.predicates):
         return None
-    if level == "WriteSerializable" and winner.is_blind_append and not staged.of(Metadata):
+    if level == "WriteSerializable" and concurrent.is_blind_append and not staged.of(Metadata):
         return None
     if reads.whole_table:
-        return _first(winner.came)
+        return _first(concurrent.added_paths)
     from explorer.transaction._matched_files import matching, new_rows  # noqa: PLC0415  # Arrow
 
-    return _found_by_predicates(staged, matching(reads, new_rows(winner.adds)))
+    return _found_by_predicates(staged, matching(reads, new_rows(concurrent.adds)))
 
 
-def _files_that_would_stay(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
+def _files_that_would_stay(staged: StagedCommit, concurrent: ConcurrentCommit) -> Overlap | None:
     """Whatever they hold: of files of another schema, or laid out otherwise, none may stay. One
     that it removes anyway may have been added again, as whoever completes statistics does."""
-    if not winner.add_rows.num_rows:
+    if not concurrent.add_rows.num_rows:
         return None
     import pyarrow.compute as pc  # noqa: PLC0415  # brings Arrow
 
     from explorer.log.reconcile.key_columns import keys_of  # noqa: PLC0415  # as above
 
-    goes = pc.is_in(keys_of(winner.adds), value_set=keys_of(staged.files("remove")))
-    return _paths(winner.adds.filter(pc.invert(goes)))
+    goes = pc.is_in(keys_of(concurrent.adds), value_set=keys_of(staged.files("remove")))
+    return _paths(concurrent.adds.filter(pc.invert(goes)))
 
 
-def _rows_went(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
+def _rows_removed(staged: StagedCommit, concurrent: ConcurrentCommit) -> Overlap | None:
     reads = staged.reads
-    if not reads.reads_rows or not winner.num_removes:
+    if not reads.reads_rows or not concurrent.num_removes:
         return None
     if reads.whole_table:
-        return _first(winner.went)
+        return _first(concurrent.removed_paths)
     from explorer.transaction._matched_files import matching  # noqa: PLC0415  # brings Arrow
     from explorer.transaction.read_set import among  # noqa: PLC0415  # as above
 
     if staged.read_keys is not None:
-        return _paths(among(winner.removes, staged.read_keys, staged.base.root))
-    return _found_by_predicates(staged, matching(reads, winner.removes))
+        return _paths(among(concurrent.removes, staged.read_keys, staged.base.root))
+    return _found_by_predicates(staged, matching(reads, concurrent.removes))
 
 
-def _removed_twice(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
-    if not (winner.num_removes and (staged.removes or staged.of(RemoveFile))):
+def _removed_twice(staged: StagedCommit, concurrent: ConcurrentCommit) -> Overlap | None:
+    if not (concurrent.num_removes and (staged.removes or staged.of(RemoveFile))):
         return None
     from explorer.transaction.read_set import among  # noqa: PLC0415  # brings Arrow
 
-    return _paths(among(winner.removes, staged.removed_keys, staged.base.root))
+    return _paths(among(concurrent.removes, staged.removed_keys, staged.base.root))
 
 
-def _same_file(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
+def _same_file(staged: StagedCommit, concurrent: ConcurrentCommit) -> Overlap | None:
     if not (staged.adds or staged.of(AddFile)):
         return None
     from explorer.transaction.read_set import among  # noqa: PLC0415  # brings Arrow
 
     mine = staged.added_keys
     root = staged.base.root
-    return _paths(among(winner.adds, mine, root)) or _paths(among(winner.removes, mine, root))
+    return _paths(among(concurrent.adds, mine, root)) or _paths(
+        among(concurrent.removes, mine, root)
+    )
 
 
 def _settings(*names: str) -> Overlap:
@@ -276,9 +278,9 @@ def _found_by_predicates(staged: StagedCommit, files: pa.Table) -> Overlap | Non
     return replace(found, predicate=" OR ".join(texts))
 
 
-def _files_going(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
+def _files_going(staged: StagedCommit, concurrent: ConcurrentCommit) -> Overlap | None:
     """What a restore brings back lies where only tombstones keep it, if anything does."""
-    if not staged.promises.recommits or winner.summary.operation != VACUUM_START:
+    if not staged.promises.recommits or concurrent.summary.operation != VACUUM_START:
         return None
     return _paths(staged.files("add"))
 
@@ -325,12 +327,12 @@ _RULES: Final = (
     _Rule(
         name="concurrent append",
         reason="It added rows that this operation did not see.",
-        overlap=_rows_came,
+        overlap=_rows_added,
     ),
     _Rule(
         name="concurrent delete-read",
         reason="It removed or changed files that this operation read.",
-        overlap=_rows_went,
+        overlap=_rows_removed,
     ),
     _Rule(
         name="concurrent delete-delete",

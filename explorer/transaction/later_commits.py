@@ -1,4 +1,4 @@
-"""What was committed since a version was read, held against a transaction that read it."""
+"""The conflicts of a transaction with the commits since the version that it read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from explorer.errors import InvalidArgumentError
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.known_properties import ISOLATION_LEVEL
 from explorer.storage.ports import ReadStore
-from explorer.transaction.concurrent_commit import WinningCommit, follow, read_winners
+from explorer.transaction.concurrent_commit import (
+    ConcurrentCommit,
+    read_concurrent_commits,
+    version_after,
+)
 from explorer.transaction.conflicts import Conflict, commit_gone, find_conflicts
 from explorer.transaction.read_set import WHOLE_TABLE, read_set_where
 from explorer.transaction.read_version import read_version_of
@@ -61,13 +65,13 @@ def conflicts_since(
     if newest <= base:
         return
     held = list(staged)
-    for winner in read_winners(store, base + 1, watch):
+    for concurrent in read_concurrent_commits(store, base + 1, watch):
         for at, one in enumerate(held):
-            if not isinstance(winner, WinningCommit):
-                yield at, commit_gone(one, winner)
+            if not isinstance(concurrent, ConcurrentCommit):
+                yield at, commit_gone(one, concurrent)
                 continue
-            for conflict in find_conflicts(one, winner):
+            for conflict in find_conflicts(one, concurrent):
                 yield at, conflict
-            held[at] = one.upon(follow(one.base, winner, winner.in_commit_timestamp))
-        if not isinstance(winner, WinningCommit):
+            held[at] = one.upon(version_after(one.base, concurrent, concurrent.in_commit_timestamp))
+        if not isinstance(concurrent, ConcurrentCommit):
             return

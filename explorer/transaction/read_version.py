@@ -21,7 +21,7 @@ class ReadVersion:
     """A version as far as a commit upon it needs it; `NO_TABLE` where there is none.
 
     `timestamp` is the version's time in milliseconds: the in-commit timestamp where these
-    are active, else that of the log file; None where the commit is gone and nobody knows.
+    are active, else that of the log file; None where the commit is gone.
     `row_id_high_water_mark` is the highest row id given out, None before the first. `root` is
     the table's place as its store shows it, where absolute paths of its files begin; a commit
     fills it in where nobody said it.

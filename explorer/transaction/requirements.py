@@ -23,8 +23,8 @@ def validate_commit(staged: StagedCommit) -> list[Problem]:
     protocol, metadata = staged.protocol, staged.metadata
     if protocol is None or metadata is None:
         return [_first_commit(staged)]
+    from explorer.transaction.rules.all_rules import ALL_RULES  # noqa: PLC0415  # as above
     from explorer.transaction.rules.change import Change, Described  # noqa: PLC0415  # brings Arrow
-    from explorer.transaction.rules.every import EVERY_RULE  # noqa: PLC0415  # as above
 
     base = staged.base
     before = None
@@ -32,7 +32,7 @@ def validate_commit(staged: StagedCommit) -> list[Problem]:
         before = Described(protocol=base.protocol, metadata=base.metadata)
     after = Described(protocol=protocol, metadata=metadata)
     change = Change(staged=staged, before=before, after=after)
-    return [found for rule in EVERY_RULE for found in rule(change)]
+    return [found for rule in ALL_RULES for found in rule(change)]
 
 
 def check_commit(staged: StagedCommit) -> None:

@@ -124,7 +124,7 @@ def highest_row_id(adds: pa.Table) -> int | None:
 
 def last_row_ids(held: pa.Table) -> pa.ChunkedArray:
     """The id of the last row of each file, all of which have a base row id of at least 0:
-    itself where nobody knows how many rows there are, the one before it where there are none.
+    itself where the number of rows is unknown, the one before it where there are none.
     """
     bases = held.column("base_row_id")
     others = pc.subtract(pc.coalesce(record_counts(held.column("stats"), None), _ONE), _ONE)

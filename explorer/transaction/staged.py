@@ -76,23 +76,23 @@ class ValidatedRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promises:
-    """What the caller vouches for, because the actions alone do not show it.
+    """What the caller guarantees, because the actions alone do not show it.
 
-    - `validated`: the rules that every new row was held against; for a rule that the
+    - `validated`: the rules that every new row was checked against; for a rule that the
       commit adds, every row of the table
-    - `every_live_file_goes`: no data file that was live stays, as with an overwrite of the
-      whole table; columns and partitioning may then be others. It is checked: by the removes
+    - `removes_every_live_file`: no data file that was live stays, as with an overwrite of the
+      whole table; columns and partitioning may then change. It is checked: by the removes
       and `live`, and a file that another commit adds meanwhile is a conflict
-    - `recommits`: its adds stand in the log already as they are, as those of a restore do:
-      they bring no row that was never there, and their statistics are not ours
-    - `holds_partition_columns`: the data files hold the partition columns as well
+    - `recommits`: its adds are in the log already as they are, as those of a restore: they
+      have no new rows, and other writers computed their statistics
+    - `holds_partition_columns`: the data files have the partition columns as well
     - `dropped_features`: the table no longer uses them, in no version that may be read
     - `kept_domains`: domains of the specification that the operation keeps as their
       feature asks; one that a user changes is never among them
     """
 
     validated: frozenset[ValidatedRule] = frozenset()
-    every_live_file_goes: bool = False
+    removes_every_live_file: bool = False
     recommits: bool = False
     holds_partition_columns: bool = False
     dropped_features: frozenset[str] = frozenset()
@@ -110,7 +110,7 @@ class StagedCommit:
 
     `first_read` is the version that was read, where `base` has followed others since. `live`
     are the files of the version that was read, where the caller has them at hand.
-    `goes_back_to` is the version whose columns, partitioning and files come back, where a
+    `restored_version` is the version whose columns, partitioning and files come back, where a
     restore changes these: the commit is held to it.
     """
 
@@ -123,7 +123,7 @@ class StagedCommit:
     promises: Promises = field(default_factory=Promises)
     first_read: int | None = None
     live: LiveFiles | None = field(default=None, compare=False)
-    goes_back_to: EarlierVersion | None = field(default=None, compare=False)
+    restored_version: EarlierVersion | None = field(default=None, compare=False)
 
     @property
     def read_version(self) -> int:

@@ -99,7 +99,7 @@ def test_a_browser_that_did_not_open_the_link_plans_and_cannot_approve(
     page.goto(keeper.address(orders.root))
     expect(page.get_by_text(LOCKED)).to_be_visible()
     plan(page, "Vacuum")
-    expect(page.locator(".dx-consequence")).to_contain_text("Deletes 30 files")
+    expect(page.locator(".dx-consequence")).to_contain_text("Permanently deletes 30 files")
     expect(page.get_by_text(LOCKED)).to_be_visible()
     expect(page.locator("[data-do=approve]")).to_have_count(0)
     context.close()
@@ -161,7 +161,7 @@ def test_the_keyboard_alone_goes_from_choice_to_receipt(
     undo = page.get_by_role("button", name="Plan the way back to version 1")
     undo.focus()
     page.keyboard.press("Enter")
-    expect(page.locator(".dx-consequence")).to_contain_text("Makes version 1 the newest one again")
+    expect(page.locator(".dx-consequence")).to_contain_text("Restores version 1")
     assert "Approve" in stage(page)
 
 

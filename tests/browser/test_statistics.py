@@ -21,7 +21,7 @@ def test_a_condition_is_typed_corrected_and_kept_in_the_address(
     typed = page.get_by_role("searchbox", name="Condition of a query")
     typed.fill("ordr_id > 3")
     typed.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("There is no column ordr_id.")
+    expect(page.get_by_role("alert")).to_contain_text("The table has no column ordr_id.")
     typed.fill("order_id > 1039000 and country = 'GB'")
     typed.press("Enter")
     expect(page.get_by_text("3 of 138 files have to be read", exact=False)).to_be_visible()

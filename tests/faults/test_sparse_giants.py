@@ -224,7 +224,7 @@ def _read_every_commit(lake: Lake) -> None:
 def _reach(lake: Lake) -> None:
     problem = look.reach_by_files(lake.table).problem or ""
     # of the version before, which only the giant checkpoint could tell
-    assert problem.startswith("The files of version 2 were not looked at.")
+    assert problem.startswith("The files of version 2 were not checked.")
 
 
 def _foreign(lake: Lake) -> None:

@@ -17,7 +17,7 @@ import pytest
 import explorer
 from explorer import pipeline
 from explorer.errors import DeltaError, NotFoundError
-from explorer.pipeline.writing.given_data import rows_given
+from explorer.pipeline.writing._given_data import rows_given
 from explorer.pipeline.writing.write import write_to
 from explorer.writing.statements.options import WriteOptions, WriteResult
 from tests.faults.faulty_store import CHANGING, Fault, FaultyStore, is_change

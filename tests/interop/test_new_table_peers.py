@@ -3,6 +3,7 @@ domains; what it refuses, we refuse."""
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,17 +11,28 @@ from typing import Any
 
 import orjson
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType as SparkStruct
 
 import explorer
 from explorer.errors import InvalidArgumentError
 from explorer.protocol.features.column_mapping import physical_name
-from explorer.protocol.schema import StructType, parse_schema
+from explorer.protocol.schema import VARIANT, StructType, parse_schema
 from explorer.protocol.schema_walk import walk_fields
+from explorer.storage.open import open_write_store
 from explorer.table.snapshot import Snapshot
-from explorer.transaction.read_version import ReadVersion, read_version_of
-from explorer.writing.schema.new_table import NewTable, build_new_table
+from explorer.table.times import system_clock
+from explorer.transaction.commit import Committed, commit
+from explorer.transaction.read_set import NOTHING
+from explorer.transaction.read_version import NO_TABLE, ReadVersion, read_version_of
+from explorer.transaction.staged import Provenance, StagedCommit
+from explorer.writing.schema.new_table import (
+    NewTable,
+    build_new_table,
+    build_replaced_table,
+    build_table_of_rows,
+)
 from explorer.writing.schema.schema_change import SchemaChange, merge_schema, overwrite_schema
 from tests.interop.twins import REFUSED, sql
 
@@ -139,7 +151,11 @@ _CREATED = {
     "variant": Asked(columns="id int, v variant, s struct<w: variant>"),
     "shredded variant": Asked(columns="v variant", properties=on("enableVariantShredding")),
     "timestamp without zone": Asked(columns="id int, t array<timestamp_ntz>"),
-    "characters": Asked(columns="a char(3), b varchar(5), d string"),
+    "characters": Asked(
+        properties=_MAPPED,
+        columns="a char(3), b varchar(5), d string, s struct<c: varchar(2), "
+        "od: int, l: bigint>, l array<varchar(2)>, m map<char(1), struct<x: array<varchar(9)>>>",
+    ),
     "void": Asked(columns="a void, b int"),
     "every type": Asked(
         columns="a byte, b short, c int, d long, e float, f double, g decimal(38,18), h boolean, "
@@ -241,6 +257,52 @@ def told(protocol: Any, metadata: Any, domains: Any) -> dict[str, Any]:
     }
 
 
+# --- tables that we create and others use
+
+_USED = {
+    name: _CREATED[name]
+    for name in (
+        "plain",
+        "partitioned",
+        "clustered and mapped",
+        "mapped by id",
+        "everything",
+        "characters",
+        "variant",
+        "versions 2, 5",
+    )
+}
+
+
+@pytest.mark.sampled(one_in=3)
+@pytest.mark.parametrize("asked", _USED.values(), ids=_USED)
+def test_others_read_and_write_a_table_that_we_created(
+    spark: SparkSession, tmp_path: Path, asked: Asked
+) -> None:
+    place = tmp_path / "table"
+    schema = parse_schema(SparkStruct.fromDDL(asked.columns).json())
+    made = asked.build(schema)
+    staged = StagedCommit(
+        base=NO_TABLE,
+        reads=NOTHING,
+        provenance=Provenance(operation="CREATE TABLE", transaction_id="t", engine_info="tests"),
+        actions=made.actions,
+        promises=made.promises,
+    )
+    assert isinstance(commit(open_write_store(place), staged, clock=system_clock), Committed)
+    names = [item.name for item in schema.fields if item.data_type != VARIANT]
+    assert sql(spark, place, "select * from T").columns == [item.name for item in schema.fields]
+    sql(spark, place, f"insert into T (`{names[0]}`) values (1)")
+    (row,) = sql(spark, place, f"select `{names[0]}` from T").collect()
+    assert str(row[0]).strip() == "1"
+    snapshot = explorer.open_table(place).snapshot()
+    assert snapshot.schema == made.schema
+    assert str(explorer.read_rows(snapshot)[names[0]][0].as_py()).strip() == "1"
+    if not (made.protocol.reader_features or made.protocol.min_reader_version > 1):
+        fields = json.loads(DeltaTable(place).schema().to_json())["fields"]
+        assert [item["name"] for item in fields] == [*schema.names]
+
+
 # --- columns that change with the rows that come
 
 
@@ -272,6 +334,28 @@ class Written:
     @property
     def schema(self) -> StructType:
         return parse_schema(SparkStruct.fromDDL(self.incoming).json())
+
+
+_BEGUN = {
+    "plain": Written(columns="", incoming="id int not null comment 'key', d date"),
+    "partitioned": Written(columns="", incoming="id int, d date, s string", then_by=("D",)),
+    "nested": Written(
+        columns="", incoming="v void, s struct<x: int not null>, l array<struct<y: int>>"
+    ),
+    "variant": Written(columns="", incoming="v variant, t timestamp_ntz"),
+}
+
+
+@pytest.mark.sampled(one_in=4)
+@pytest.mark.parametrize("written", _BEGUN.values(), ids=_BEGUN)
+def test_rows_begin_a_table_as_they_do_with_the_reference(
+    spark: SparkSession, tmp_path: Path, written: Written
+) -> None:
+    theirs = written.write(spark, tmp_path / "table", "append", "mergeSchema")
+    ours = build_table_of_rows(written.schema, now_ms=0, partition_by=written.then_by)
+    assert told(ours.protocol, ours.metadata, ours.domains) == told(
+        theirs.protocol, theirs.metadata, theirs.domains.values()
+    )
 
 
 _WIDENS = on("enableTypeWidening")
@@ -427,6 +511,61 @@ def test_columns_by_which_the_reference_overwrites_nothing_are_refused(
 
 
 # --- new tables
+
+_REPLACED = {
+    "everything goes": (
+        Asked(properties={"shop": "north", **on("appendOnly")}, partition_by=("day",)),
+        Asked(columns="a string, b int", description="others", partition_by=("b",)),
+    ),
+    "mapped columns stay": (
+        Asked(columns=_NESTED, properties=_MAPPED),
+        Asked(columns="id int, n array<int>, m map<string, struct<z: int>>", properties=_MAPPED),
+    ),
+    "mapped from now on": (Asked(columns=_NESTED), Asked(columns=_NESTED, properties=_MAPPED)),
+    "mapped no longer": (Asked(columns=_NESTED, properties=_BY_ID), Asked(columns=_NESTED)),
+    "features stay": (
+        Asked(properties=on("enableDeletionVectors", "enableTypeWidening")),
+        Asked(properties=on("enableChangeDataFeed"), columns="v variant"),
+    ),
+    "tracked before": (Asked(properties=on("enableRowTracking")), Asked()),
+    "tracked before and after": (
+        Asked(properties=on("enableRowTracking")),
+        Asked(properties=on("enableRowTracking")),
+    ),
+    "timed before and after": (
+        Asked(properties=on("enableInCommitTimestamps")),
+        Asked(properties=on("enableInCommitTimestamps")),
+    ),
+    "clustered otherwise": (Asked(cluster_by=("id",)), Asked(cluster_by=("day", "amount"))),
+    "clustered from now on": (Asked(), Asked(cluster_by=("id",))),
+    "clustered no longer": (Asked(cluster_by=("id",)), Asked()),
+}
+
+
+@pytest.mark.sampled(one_in=4)
+@pytest.mark.parametrize(("before", "after"), _REPLACED.values(), ids=_REPLACED)
+def test_a_table_is_replaced_as_the_reference_replaces_it(
+    spark: SparkSession, tmp_path: Path, before: Asked, after: Asked
+) -> None:
+    place = tmp_path / "table"
+    sql(spark, place, before.statement)
+    base = read_version_of(explorer.open_table(place).snapshot())
+    sql(spark, place, after.statement.replace("create", "replace", 1))
+    theirs = explorer.open_table(place).snapshot()
+    ours = build_replaced_table(
+        base,
+        parse_schema(SparkStruct.fromDDL(after.columns).json()),
+        now_ms=0,
+        partition_by=after.partition_by,
+        cluster_by=after.cluster_by,
+        properties=after.properties,
+        description=after.description,
+    )
+    assert ours.metadata.id == base.metadata.id  # delta-spark gives it another one
+    domains = {**base.domains, **{item.domain: item for item in ours.domains}}
+    assert told(ours.protocol, ours.metadata, domains.values()) == told(
+        theirs.protocol, theirs.metadata, theirs.domains.values()
+    )
 
 
 @pytest.mark.sampled(one_in=6)

@@ -23,7 +23,7 @@ from explorer.errors import ConflictError, DeltaError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-STATEMENTS = 8
+STATEMENTS = 4
 """Of each writer."""
 
 ROWS = 5

@@ -62,7 +62,7 @@ def test_without_being_asked_a_notebook_changes_nothing(browser: Browser, tmp_pa
     assert said(done)[:2] == [False, False]
     assert orders.left == 30
     page, guard = look(browser, export(done, tmp_path / "page.html"))
-    expect(page.locator(".dx-consequence")).to_contain_text("Deletes 30 files")
+    expect(page.locator(".dx-consequence")).to_contain_text("Permanently deletes 30 files")
     expect(page.get_by_text("This page is read-only.")).to_be_visible()
     expect(page.get_by_text("maintenance=True")).to_be_visible()
     assert guard.foreign == []

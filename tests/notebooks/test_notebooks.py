@@ -37,8 +37,8 @@ TOLD = {
     ],
     "maintain_a_table": [
         "Writes a classic checkpoint of version 74",
-        "Deletes 285 files",
-        "Makes version 60 the newest one again",
+        "Permanently deletes 285 files",
+        "Restores version 60",
         "63 files of version 12 are gone",
         "('completed', True)",
         "(77, True)",

@@ -23,6 +23,7 @@ _SAME = {
     "large": True,
     "diff": [0, 1, 0],
     "distinct": 3,
+    "gated": [1, 99, [99], {"n": 1}, "rows_refused"],
     "unseen": "store_unsupported",
     "blamed": {
         "a misspelt column": "invalid_argument",

@@ -90,7 +90,9 @@ def values_of(kind: DataType) -> list[Any]:
         end = 1 << (BITS.get(name, 64) - 1)
         return [number for number in {*EDGES, -end, end - 1} if -end <= number < end]
     if name == "float":
-        return [float(np.float32(value)) for value in FLOATS if not 3.5e38 < abs(value) < math.inf]
+        return [
+            float(np.float32(value)) for value in FLOATS if not 3.4028235e38 < abs(value) < math.inf
+        ]
     texts = TEXTS
     return {
         "double": FLOATS,

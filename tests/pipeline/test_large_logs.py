@@ -197,7 +197,7 @@ def test_rows_come_by_a_list_that_stays_on_spark(
         same_rows(plan.frame().toArrow(), wanted)
     if planned.num_kept > 1:  # each task may hand one back
         assert "stays on Spark" in plan.reason
-        with pytest.raises(UnsupportedError, match="too many for a list"):
+        with pytest.raises(UnsupportedError, match="is too long"):
             _ = plan.files
 
 

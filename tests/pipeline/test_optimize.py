@@ -55,7 +55,7 @@ def test_small_files_become_one_of_each_partition(run: Run, tmp_path: Path) -> N
     assert any(report.label == WRITING and report.done == 2 for report in reports)
     again = plan_optimize(opened(place))
     assert (again.steps, again.files.num_rows) == ((), 0)
-    assert again.summary.endswith("Nothing is to be done.")
+    assert again.summary.endswith("There is nothing to do.")
 
 
 def test_commit_says_what_the_reference_would(run: Run, tmp_path: Path) -> None:

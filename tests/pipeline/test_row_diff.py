@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import explorer
 from explorer import pipeline
-from explorer.errors import InvalidArgumentError, UnsupportedError
+from explorer.errors import CorruptDataError, InvalidArgumentError, UnsupportedError
 from explorer.table.snapshot import Snapshot
 from tests.change_feeds import Feed, feed_metadata, hiding
 from tests.corpus import READABLE, place_table, table_name
@@ -209,6 +209,25 @@ def test_two_tables_and_schemas_that_cannot_serve_both_are_refused(
         pipeline.diff_rows(older, newer, spark=spark)
     with pytest.raises(InvalidArgumentError, match="two tables"):
         pipeline.diff_rows(older, explorer.open_table(other.folder.root).snapshot(), spark=spark)
+
+
+def test_files_are_judged_by_the_columns_of_their_own_version(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Where all columns were replaced, files of the older version have none of the newer's."""
+    feed = Feed(tmp_path / "t")
+    feed.file("old", id=[1, 2])
+    feed.commit(add("old"))
+    feed.file("new", other=[3])
+    feed.commit(feed_metadata(struct(field("other", "long"))), remove("old"), add("new"))
+    feed.file("foreign", x=[4])
+    feed.commit(add("foreign"))
+    table = explorer.open_table(feed.folder.root)
+    old, new, foreign = (table.snapshot(version=version) for version in (1, 2, 3))
+    assert counts(pipeline.diff_rows(old, new, spark=spark))[:2] == (1, 2)
+    for older, newer in ((old, foreign), (foreign, old)):
+        with pytest.raises(CorruptDataError, match="foreign of version 3 has no column in common"):
+            pipeline.diff_rows(older, newer, spark=spark)
 
 
 def test_a_lost_file_is_one_clear_error(spark: SparkSession, tmp_path: Path) -> None:

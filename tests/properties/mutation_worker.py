@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 import explorer
 import explorer.inspect as look
 from explorer.errors import ERROR_KINDS, DeltaError
-from explorer.log.commits import info_columns, lines_ahead, recorded_infos
+from explorer.log.commits import info_columns, prefetched_columns, recorded_infos
 from explorer.log.folder.segment import LogSegment
 from explorer.rows.changes.feed import plan_feed
 from explorer.table.snapshot import Snapshot
@@ -39,10 +39,10 @@ from tests.properties.mutations import KINDS, Kind, Mutation, copy_log, mutate
 from tests.reconciliation import RowwiseState, reconcile, unique_id
 
 _CEILING = 6 * 2**30
-_LARGE_FILE = lines_ahead.LARGE_FILE
+_LARGE_FILE = prefetched_columns.LARGE_FILE
 _SWITCHES = [
-    (lines_ahead, "LARGE_FILE"),
-    (lines_ahead, "ENOUGH"),
+    (prefetched_columns, "LARGE_FILE"),
+    (prefetched_columns, "ENOUGH"),
     (recorded_infos, "ENOUGH"),
     (info_columns, "FEWEST"),
 ]

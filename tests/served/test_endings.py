@@ -131,7 +131,7 @@ def test_a_server_that_is_told_to_stop_ends_a_run_between_two_changes(
         wait_for(lambda: table.left < 390, "the run has begun")
         said = server.stop()
     assert server.process.returncode == 0
-    assert "its receipt says how far it came" in said
+    assert "their receipts say what was done" in said
     (kept,) = (state / "delta-explorer" / "receipts").glob("*.json")
     receipt = json.loads(kept.read_text())
     (deletion,) = (step for step in receipt["steps"] if step["kind"] == "delete_files")
@@ -176,7 +176,7 @@ def test_a_table_that_is_deleted_while_it_is_shown_says_so(
         page.get_by_role("button", name="Look at the table anew").click()
         expect(page.get_by_role("alert").first).to_contain_text("There is no")
         page.get_by_role("link", name="All tables").click()
-        page.get_by_role("button", name="Look anew").click()
+        page.get_by_role("button", name="Refresh").click()
         expect(page.locator("tr", has_text="orders").first).to_contain_text("There is no table")
         page.locator("tr", has_text="events").first.click()
         expect(page.get_by_role("heading", name="events")).to_be_visible()
@@ -260,7 +260,7 @@ def test_a_full_disk_in_the_state_folder_says_so_and_changes_nothing(
             assert table.left == 30
             (state / "filler").unlink()
             page.get_by_role("button", name="Make the plan").click()
-            expect(page.locator(".dx-consequence")).to_contain_text("Deletes 30 files")
+            expect(page.locator(".dx-consequence")).to_contain_text("Permanently deletes 30 files")
         assert "work for the page failed" not in server.stop()
     finally:
         os.system(f"umount {state}")

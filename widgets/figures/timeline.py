@@ -139,7 +139,7 @@ def build_timeline(palette: Palette, axis: Axis, measure: Measure = "bytes") -> 
 
 
 def fill_timeline(plot: Timeline, history: History) -> None:
-    """Draw the whole history anew within the range that is visible now."""
+    """Draw the whole history again within the range that is visible now."""
     commits = history.commits
     low, high = commits.bounds()
     plot.whole.update(start=low, end=high)

@@ -35,7 +35,7 @@ _LINK = Entry(kind="Do", label="Copy the link to this place", action="link", hin
 class Palette:
     """Keeps the entries of a page's tools right, and does what is chosen.
 
-    `open_table` opens another table, `reload` looks at this one anew.
+    `open_table` opens another table, `reload` refreshes this one.
     """
 
     def __init__(
@@ -120,8 +120,8 @@ class Palette:
             self._state.view = view
 
     def _version(self, text: str) -> None:
-        version, latest = parse_version(text), self._state.latest
-        if version is not None and latest is not None and version <= latest:
+        version = self._state.find_version(text)
+        if version is not None:
             self._state.version = version
 
     def _step(self, by: str) -> None:

@@ -118,7 +118,7 @@ class Explorer:
         """
         self._asked += 1
         asked = self._asked
-        # the table that is in front stays there while it is looked at anew
+        # the table that is in front stays there while it is refreshed
         is_open = address.table == self._state.table
         before = self._state.address
         self._state.param.update(
@@ -173,7 +173,7 @@ class Explorer:
         self._go(address, complaints)
 
     def reload(self) -> None:
-        """Look at the open table anew; the selection stays."""
+        """Refresh the open table; the selection stays."""
         if self._state.table:
             self.open(self._state.address)
 
@@ -261,7 +261,7 @@ class Explorer:
         # The table that was open stays; a page without one goes to its start.
         self._state.param.update(opening="", refreshing=False, notice=Notice.of(problem))
         if problem.kind in _LINK_ERRORS:
-            self._state.param.trigger("table")  # the address is written anew
+            self._state.param.trigger("table")  # the address is rewritten
 
     def _go(self, address: Address, complaints: list[str]) -> None:
         version, wrong = self._checked(address.version)

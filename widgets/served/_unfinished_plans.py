@@ -28,7 +28,7 @@ def find_unfinished(state: StateFolder) -> list[str]:
             told = "" if journal is None else describe_run(plan, journal)
             way = f"and make a new plan: plan {digest[:12]} was made by another release. {told}"
         said.append(
-            f"A plan for {cut(str(uri), 200)} was cut off while it was carried out. To end it, "
+            f"A plan for {cut(str(uri), 200)} was interrupted while it was carried out. To end it, "
             f"open the table's maintenance, {way}".rstrip()
         )
     return said

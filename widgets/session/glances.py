@@ -138,7 +138,7 @@ class Glances:
             self._listeners.pop(listener, None)
 
     def refresh(self, older_than: float = 0.0) -> None:
-        """Look anew at what was last looked at longer ago than these seconds."""
+        """Read the tables again that were last read longer ago than these seconds."""
         now = self._clock()
         with self._lock:
             for shown, glance in self._known.items():
@@ -197,7 +197,7 @@ class Glances:
                     self._tell()
         except DeltaError as error:
             problem = Problem.of(error) if error.kind != "cancelled" else None
-        except Exception as error:  # noqa: BLE001 - else the list would wait for ever
+        except Exception as error:  # noqa: BLE001 - else the list would wait without end
             problem = unexpected(error)
         with self._lock:
             self._scanning = None
@@ -212,7 +212,7 @@ class Glances:
             found = self._glance(table, known)
         except DeltaError as error:
             found = replace(_unknown(known), problem=Problem.of(error))
-        except Exception as error:  # noqa: BLE001 - else the list would wait for ever
+        except Exception as error:  # noqa: BLE001 - else the list would wait without end
             found = replace(_unknown(known), problem=unexpected(error))
         with self._lock:
             self._looking.discard(shown)

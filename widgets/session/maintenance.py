@@ -100,8 +100,8 @@ class Maintenance:
         """The run of the plan that is shown, which is then shown no more; not begun yet.
 
         Raises `ConflictError` (plan_refused) where the page may not, shows another plan, or
-        the person has not typed what is asked for, and `InvalidArgumentError` for what was
-        typed that is no text; in the last two cases the plan stays.
+        the person has not typed what is asked for, and `InvalidArgumentError` where what was
+        typed is not text; in the last two cases the plan stays.
         """
         if not self.is_unlocked:
             raise _refusal(

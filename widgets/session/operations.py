@@ -105,7 +105,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="optimize",
         title="Optimize",
-        does="Writes small files again as few, or files without their deleted rows: here, or on "
+        does="Rewrites small files as few, or files without their deleted rows: here, or on "
         "Spark where they are many.",
         group="Files",
         plan=plan_optimize,
@@ -204,7 +204,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="restore",
         title="Restore",
-        does="Makes an earlier version the newest one again, as a new commit.",
+        does="Restores an earlier version, as a new commit.",
         group="Table",
         plan=plan_restore,
         button=lambda plan: f"Restore version {format_count(plan.parameters.get('version'))}",

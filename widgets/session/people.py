@@ -2,8 +2,8 @@
 
 A users file has a line per person, `name:role:hash`, as `delta-explorer password NAME`
 prints it. A role is `read-only` or `maintenance`. Passwords are kept as scrypt hashes
-(RFC 7914) with a salt each. The file is read anew when it changes, so that a person who is
-taken out of it loses the right to change tables at once, on open pages too.
+(RFC 7914) with a salt each. The file is read again when it changes, so that a person who is
+removed from it loses the right to change tables at once, on open pages too.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def read_users(file: Path) -> Mapping[str, Person]:
     try:
         lines = read_local_text(file).splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "It is no text."
+        reason = getattr(error, "strerror", None) or "It is not text."
         raise _unusable(file, reason) from error
     people: dict[str, Person] = {}
     for number, line in enumerate(lines, 1):

@@ -36,7 +36,7 @@ class Run:
         return self._cancel.is_cancelled
 
     def cancel(self) -> None:
-        """Ask it to stop between two changes."""
+        """Ask it to stop after its current step."""
         self._cancel.cancel()
 
     def follow(self, listener: Listener) -> None:
@@ -106,7 +106,8 @@ class Runs:
             return len(self._running)
 
     def stop(self) -> int:
-        """Ask all runs to stop between two changes and wait for their receipts; how many."""
+        """Ask all runs to stop after their current step, wait for their receipts, and return
+        how many there were."""
         with self._lock:
             self._is_open = False
             waited = dict(self._running)

@@ -1,7 +1,7 @@
 """Who may change tables through a served page: a token, exchanged once for a cookie.
 
 The server prints a link with the token. The browser that opens it gets a cookie in its
-place, and the token is worth nothing afterwards. What a session may do is decided when
+place, and the token is invalid afterwards. What a session may do is decided when
 its page is asked for, by the cookie of that request, and never by what a page says.
 """
 

@@ -214,8 +214,8 @@ def free_stuck_messages() -> None:
     that a queue is there: the page then shows for minutes what was true before.
     """
     for document, queue in list(_WRITE_MSGS.items()):
-        # the queue of a browser that has gone would be tried for ever, a hundred times a
-        # second, and would hold the page with it
+        # the queue of a browser that has gone would be tried without end, a hundred times a
+        # second, and would keep the page in memory
         for connection in [one for one in queue if _is_gone(one)]:
             del queue[connection]
         if not queue:

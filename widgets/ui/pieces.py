@@ -59,7 +59,7 @@ def render_notice(notice: Notice) -> Markup:
 
 
 def render_dismissible_notice(notice: Notice) -> Markup:
-    """The same with a button that does `dismiss`."""
+    """A sentence with its reason and remedy, and a button that does `dismiss`."""
     return _render_notice(
         notice,
         html(
@@ -109,7 +109,7 @@ def render_asked_problem(problem: Problem) -> Markup:
     """What went wrong with what was typed: said below that place where it cannot be understood,
     and as any other problem else."""
     if problem.kind != "invalid_argument":
-        return render_problem(problem)
+        return render_problem_below(problem)
     return html(
         '<div class="dx-wrong" role="alert"><strong>{}</strong> {} {}</div>',
         visible(problem.problem),

@@ -97,8 +97,8 @@ class Request(Generic[Q, A]):
 
     `read` is called beside the page. It reports its progress to the watch, which may also cancel
     it, and may tell a first sentence. `top` gives the HTML above the answer that stays while the
-    answer is read, such as a field to type in; `failed` gives that of a problem, which is left out
-    where that is empty.
+    answer is read, such as a field to type in; `failed` gives that of a problem; nothing
+    is shown where that is empty.
     """
 
     question: Callable[[TableService, PageState], Q | None]
@@ -284,6 +284,8 @@ class View(Generic[Q, A]):
 
     def stop(self) -> None:
         """Stop reading: return to the answer or the offer before it, or say that it was stopped."""
+        if self._status != "loading":
+            return
         self._drop()
         if self._before is not None:
             self._question, self._answer = self._before
@@ -312,7 +314,7 @@ class View(Generic[Q, A]):
             self._enter("offered")
 
     def _read_again(self) -> None:
-        if self._question is not None:
+        if self._question is not None and self._status in {"offered", "stopped", "failed"}:
             self._read(self._question)
 
     def _read(self, question: Q, *, keeps: bool = False) -> None:
@@ -390,18 +392,19 @@ class View(Generic[Q, A]):
             for pane in self._panes:
                 pane.show(question, answer)
         elif not (self._status == "loading" and self._is_quiet):
-            self._live.html = self._panes[0].head_of(question) + self._render_status(question)
+            shown = self._render_status(question)
+            self._live.html = self._panes[0].head_of(question) + shown if shown else NOTHING
 
     def _render_status(self, question: Q) -> Markup:
-        """What is shown while there is no answer."""
+        """What is shown below the head while there is no answer."""
         if self._status == "offered":
             return self._offered() or NOTHING
         if self._status == "stopped":
             return self._known + self._told + _render_stopped(self._words(question))
         if self._problem is not None and self._status == "failed":
             said = self._request.failed(self._problem)
-            again = NOTHING if self._problem.kind in _FINAL or not said else _RETRY
-            return self._known + said + (self._offered() or again)
+            again = NOTHING if self._problem.kind in _FINAL else _RETRY
+            return self._known + said + (self._offered() or again) if said else NOTHING
         bar = NOTHING if self._progress is None else _render_progress(self._progress)
         return self._known + self._told + bar
 

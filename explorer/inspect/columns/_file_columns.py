@@ -96,6 +96,6 @@ def _reason(found: Sequence[pa.Field], item: StructField, asked: _Asked) -> str:
     return NO_COLUMN
 
 
-NO_COLUMN = "the file has no such column: it was written before the column came, or without it"
+NO_COLUMN = "the file has no such column: it was written before the column was added, or without it"
 NO_IDS = "the file has no field ids: it was written without column mapping"
 LOGICAL_NAME = "the file names it by its logical name: it was written without column mapping"

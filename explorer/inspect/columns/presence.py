@@ -308,23 +308,23 @@ def presence_sentence(found: ColumnPresence) -> str:
 def _names(mode: str, rows: list[dict[str, Any]]) -> str:
     other = [row for row in rows if row["name_in_files"] != row["path"] and not row["is_partition"]]
     if mode == "none":
-        return "Files call every column by its own name."
+        return "Columns have the same names in files and in the table."
     by = "names" if mode == "name" else "ids"
     if not other:
-        return f"Columns are mapped by {by}, and files call each by its own name."
+        return f"Columns are mapped by {by}, with the same names in files and in the table."
     example = other[0]
     return (
-        f"Columns are mapped by {by}: files call {_cut(example['path'])} "
-        f"{_cut(example['name_in_files'])}"
+        f"Columns are mapped by {by}: {_cut(example['path'])} is named "
+        f"{_cut(example['name_in_files'])} in files"
         + _others(len(other) - 1)
-        + "; a reader that does not know column mapping shows those names."
+        + "; a reader without column mapping shows those names."
     )
 
 
 def _others(number: int) -> str:
     if not number:
         return ""
-    what = "another column by another name" if number == 1 else f"{number:,} others likewise"
+    what = "1 other likewise" if number == 1 else f"{number:,} others likewise"
     return f", and {what}"
 
 
@@ -333,7 +333,7 @@ def _unrelated(found: ColumnPresence) -> str:
         return ""
     whose = "its rows are" if number == 1 else "their rows are"
     return (
-        f"{have(number, 'file')} no column in common with the table, so that {whose} all NULL: "
+        f"{have(number, 'file')} no column in common with the table, so {whose} all NULL: "
         "such a file belongs to another table, or names its columns by a mapping that the table "
         "does not declare."
     )
@@ -349,10 +349,10 @@ def _by_footers(found: ColumnPresence, rows: list[dict[str, Any]]) -> str:
             text = f"Every column is in the {number}: what is NULL there was stored as NULL."
         return text
     named = "; ".join(
-        f"{_cut(row['path'])} is not in {row['files_without']:,}" for row in lacking[:_SHOWN]
+        f"{_cut(row['path'])} is missing in {row['files_without']:,}" for row in lacking[:_SHOWN]
     )
     more = len(lacking) - _SHOWN
-    text = f"Of the {number}, {named}{_and_more(more)}: "
+    text = f"In the {number}, {named}{_and_more(more)}: "
     text += "their rows show NULL there."
     reasons = set(found.absent.column("reason").to_pylist())
     if LOGICAL_NAME in reasons:
@@ -373,8 +373,8 @@ def _as_recorded(rows: list[dict[str, Any]]) -> str:
     empty = [row for row in rows if row["files_all_null"]]
     if not empty:
         return (
-            "By statistics no file has only NULL in a column; whether files lack columns, only "
-            "their footers say."
+            "By the statistics no file has only NULL in a column. Only the footers say whether a "
+            "file lacks a column."
         )
     named = "; ".join(
         f"{_cut(row['path'])} is all NULL in {row['files_all_null']:,} of "
@@ -383,8 +383,8 @@ def _as_recorded(rows: list[dict[str, Any]]) -> str:
     )
     more = len(empty) - _SHOWN
     return (
-        f"By statistics {named}{_and_more(more)}. Whether "
-        "those files lack the column or store NULL, only their footers say."
+        f"By the statistics {named}{_and_more(more)}. Only the footers say whether "
+        "those files lack the column or store NULL."
     )
 
 

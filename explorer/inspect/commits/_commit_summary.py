@@ -125,7 +125,7 @@ def parse_summary(data: bytes, name: str) -> CommitSummary:
         for number, line in split_lines(data):
             tally.take(parse_action(line, name, number), f"{name}:{number}")
         if not tally.kinds:
-            _refuse("The commit holds no action", name)
+            _refuse("The commit has no action", name)
     except CorruptLogError as error:
         return CommitSummary(**_recorded(tally), problem=f"{error.problem} {error.reason}")
     return CommitSummary(**_recorded(tally), **_figures(tally))

@@ -68,15 +68,15 @@ class ConflictCheck:
 
     @property
     def sentence(self) -> str:
-        """Which commit won, and why, or that nothing stands in the way."""
+        """Which commit conflicts, and why, or that there is no conflict."""
         return conflict_sentence(self)
 
     @property
     def frame(self) -> pa.Table:
         """A row per conflict: version, timestamp; rule, reason; what both touch
         (`overlap_kind`, the first values of it in `overlap`, and `num_overlaps`); operation,
-        user_name and engine_info of the winner; log_file; spec, null where the rule is one of
-        isolation levels."""
+        user_name and engine_info of the concurrent commit; log_file; spec, null where the rule
+        is one of isolation levels."""
         return build_frame(COLUMNS, [_row(conflict) for conflict in self.found])
 
 
@@ -145,7 +145,7 @@ def _check(
         if len(found[name]) < MOST_CONFLICTS:
             found[name].append(conflict)
         if name == "change" and totals[name] == 1:
-            met(winner_in_words(conflict))
+            met(conflicting_commit_in_words(conflict))
     every = [one for name in names for one in found[name]]
     times = while_working(lambda: _times_of(table, every), watch, "Asking when they were made")
     return {
@@ -208,12 +208,11 @@ def conflict_sentence(found: ConflictCheck) -> str:
     if not found.num_conflicts:
         return f"No conflict with the {commits}, {level}."
     total = found.num_conflicts
-    return (
-        f"{winner_in_words(found.found[0])} {count(total, 'conflict')} with the {commits}, {level}."
-    )
+    first = conflicting_commit_in_words(found.found[0])
+    return f"{first} {count(total, 'conflict')} with the {commits}, {level}."
 
 
-def winner_in_words(conflict: Conflict) -> str:
+def conflicting_commit_in_words(conflict: Conflict) -> str:
     """Which commit won, by which rule, and why."""
     who = f" ({conflict.commit.operation[:60]})" if conflict.commit.operation else ""
     return f"Conflict with version {conflict.version}{who}: {conflict.rule}. {conflict.reason}"

@@ -25,8 +25,12 @@ from explorer.protocol.features.registry import find_feature
 _WORST_FIRST: Final[tuple[Verdict, ...]] = ("no", "unknown", "conditional", "yes")
 _CAN: Final = frozenset({"yes", "conditional"})
 _NAME_MODE: Final = "columnMapping_name"
-_UNUSED: Final = Support(verdict="unknown", text="asked for by the version alone, and not used")
-_MISPLACED: Final = Support(verdict="unknown", text="listed for readers, though it is for writers")
+_UNUSED: Final = Support(
+    verdict="unknown", text="required only by the protocol version, and not used"
+)
+_MISPLACED: Final = Support(
+    verdict="unknown", text="listed for readers, although it is a writer feature"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What a table asks of whoever reads or writes it (spec: Reader Version Requirements,
+"""What a table requires of its readers and writers (spec: Reader Version Requirements,
 Writer Version Requirements, Table Features)."""
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def build_needs(protocol: Protocol, metadata: Metadata) -> tuple[Needs, Needs]:
 
     A version that names no features stands for those of its number, also where the
     specification gives the table less (column mapping by writer version 5 with reader
-    version 1): an engine goes by the number. A writer has to know what readers must know.
+    version 1): an engine goes by the number. A writer has to support what readers must support.
     """
     schema = readable_schema(metadata)
     in_use = None if schema is None else frozenset(active_features(protocol, metadata, schema))

@@ -58,7 +58,7 @@ class Ability:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """One release of an engine; `version` is None where the sources speak of the engine as
+    """One release of an engine; `version` is None where the sources describe the engine as
     it was at `as_of`."""
 
     version: str | None

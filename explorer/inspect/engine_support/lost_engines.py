@@ -55,7 +55,7 @@ def losses_sentence(before: Asked, after: Asked) -> str:
         f"For {found.num_uncertain} more it is unknown." if found.num_uncertain else "",
     ]
     return " ".join(part for part in parts if part) or (
-        "No engine is known that could use the table and no longer can."
+        "No known engine loses access to the table."
     )
 
 

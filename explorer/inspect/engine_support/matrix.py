@@ -19,8 +19,8 @@ from explorer.inspect.engine_support._judgement import (
     judge_release,
 )
 from explorer.inspect.engine_support._needs import Needs, build_needs
-from explorer.inspect.engine_support._ourselves import build_ourselves
 from explorer.inspect.engine_support._releases import Engine, Release
+from explorer.inspect.engine_support._this_engine import build_this_engine
 from explorer.inspect.frame_rows import plain_rows
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import bool_column, int32_column, string_column
@@ -87,7 +87,7 @@ def engines(table: Table, version: int | None = None) -> pa.Table:
     whose snapshot is refused answers.
     """
     reader, writer = build_needs(table.protocol(version), table.metadata(version))
-    listed = (build_ourselves(), *collected_engines())
+    listed = (build_this_engine(), *collected_engines())
     rows = chain.from_iterable(_rows(engine, reader, writer) for engine in listed)
     return build_frame(COLUMNS, list(rows))
 
@@ -105,7 +105,7 @@ def engines_sentence(frame: pa.Table) -> str:
         told += f", {others} more are documented or reported to"
     stopped = Counter(name for row in newest for name in row["read_blockers"])
     if not stopped:
-        return f"{told}; nothing is known to stop a reader."
+        return f"{told}; no reader is known to be stopped."
     # a feature says more than the version that lists it
     name, count = max(stopped.items(), key=lambda item: (item[1], " version " not in item[0]))
     return f"{told}; {_cut(name)} stops {count}."

@@ -1,4 +1,4 @@
-"""Where the commits speak of one file (spec: Add File and Remove File, Add CDC File,
+"""Where the commits mention one file (spec: Add File and Remove File, Add CDC File,
 Deletion Vector Descriptor Schema).
 
 Commits are searched as bytes for a part of the file's name that hardly any spelling of it

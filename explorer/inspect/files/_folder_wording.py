@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.protocol.byte_sizes import render_byte_size
+from explorer.table.counts import count
 
 _SHOWN = 3
 
@@ -20,7 +21,7 @@ def folder_sentence(
     reference_keeps: tuple[int, datetime | None] = (0, None),
     unread: str | None = None,
 ) -> str:
-    """The answer first; the arguments as in `Folder`."""
+    """The files without a version first, then the sizes; the arguments as in `Folder`."""
     by_part: dict[str, dict[str, Any]] = {row["part"]: row for row in sizes.to_pylist()}
     total = sum(row["bytes"] for row in by_part.values())
     live = by_part["live"]["bytes"]
@@ -39,28 +40,28 @@ def folder_sentence(
         if by_part[part]["bytes"]
     ]
     if unread is not None:
-        text += f" From when on files may be deleted nobody can tell: {unread}."
-    text += f" The table has {render_byte_size(live)}, its folder {render_byte_size(total)}"
+        text += f" When files may be deleted is unknown: {unread}."
+    text += f" The table is {render_byte_size(live)}; its folder takes {render_byte_size(total)}"
     text = f"{text}: {', '.join(rest)}." if rest else f"{text}."
     return text + _kept_by_reference(by_part["deletable"]["num_files"], *reference_keeps)
 
 
-def _kept_by_reference(deletable: int, count: int, until: datetime | None) -> str:
-    """What the reference's vacuum does not delete now though ours does."""
-    if not count or until is None:
+def _kept_by_reference(deletable: int, number: int, until: datetime | None) -> str:
+    """What Delta Spark's vacuum does not delete now though ours does."""
+    if not number or until is None:
         return ""
-    which = f"{count:,} of the deletable files {'is' if count == 1 else 'are'}"
-    if count == deletable:
-        which = "The deletable file is" if count == 1 else f"All {count:,} deletable files are"
+    which = f"{number:,} of the deletable files"
+    if number == deletable:
+        which = "the deletable file" if number == 1 else f"all {count(number, 'deletable file')}"
     return (
-        f" {which} kept by Delta Spark's VACUUM until {until:%Y-%m-%d %H:%M} UTC: it goes by "
-        "modification times too, which a copy renews."
+        f" Delta Spark keeps {which} until {until:%Y-%m-%d %H:%M} UTC: its VACUUM also checks the "
+        "modification time, which a copy renews."
     )
 
 
 def _unknown(files: pa.Table) -> str:
     if not files.num_rows:
-        return "Nothing lies here that Delta does not manage."
+        return "Delta manages every file here."
     counts = Counter(files.column("kind").to_pylist())
     shown = ", ".join(f"{number:,} × {kind}" for kind, number in counts.most_common(_SHOWN))
     others = len(counts) - _SHOWN
@@ -69,10 +70,9 @@ def _unknown(files: pa.Table) -> str:
     ours = pc.sum(files.column("vacuum_deletes")).as_py() or 0
     theirs = pc.sum(files.column("reference_deletes")).as_py() or 0
     size = render_byte_size(pc.sum(files.column("bytes")).as_py() or 0)
-    many = files.num_rows != 1
     return (
-        f"{files.num_rows:,} file{'s lie' if many else ' lies'} here ({size}) that no version of "
-        f"the table knows: {shown}. VACUUM would delete {_deleted(ours, theirs)}."
+        f"{count(files.num_rows, 'file')} ({size}) {'belong' if files.num_rows != 1 else 'belongs'}"
+        f" to no version of the table: {shown}. VACUUM would delete {_deleted(ours, theirs)}."
     )
 
 

@@ -23,15 +23,13 @@ from explorer.storage.ports import ReadStore
 from explorer.table.retention import DAY_MS, milliseconds
 from explorer.table.times import commit_times
 
-_NEVER_CUT = (
-    "the table asks that its log is never cleaned up (delta.enableExpiredLogCleanup is false)"
-)
+_NEVER_CUT = "the table turns log cleanup off (delta.enableExpiredLogCleanup is false)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogFileReason:
-    """What it is, why it stays, and when a log cleanup may delete it, in milliseconds; None
-    where none does as things are."""
+    """What it is, why it stays, and when a log cleanup may delete it, in milliseconds since
+    1970; None where no cleanup may."""
 
     kind: str
     why: str
@@ -52,17 +50,17 @@ def reason_of_log_file(
     if path.startswith(f"{STAGED_COMMIT_FOLDER}/"):
         return LogFileReason(
             kind="staged commit",
-            why="a commit that a catalog has not published, or has; the catalog looks after it",
+            why="a commit for a catalog to publish; the catalog deletes it",
         )
     parsed = parse_log_file_name(name)
     if parsed is None:
         meant = meant_name(name)
-        why = "its name is none of the log's, so that readers pass it over and neither vacuum nor "
-        why += "a log cleanup touches it"
+        why = "the log has no files of this name: readers ignore it, and neither vacuum nor a log "
+        why += "cleanup touches it"
         if meant is not None:
-            why = "its version is not written with twenty digits, so that neither vacuum nor a log "
-            why += "cleanup of ours touches it, and readers that follow the specification pass it "
-            why += f"over; delta-spark takes it for a {meant.kind.value} of version {meant.version}"
+            why = "its version is not written with twenty digits: readers that follow the "
+            why += "specification ignore it, and neither vacuum nor a log cleanup touches it here; "
+            why += f"Delta Spark takes it for a {meant.kind.value} of version {meant.version}"
         return LogFileReason(kind="foreign to the log", why=why)
     if parsed.kind is LogFileKind.LAST_CHECKPOINT:
         return LogFileReason(
@@ -80,7 +78,7 @@ def _of_version(
         return LogFileReason(
             kind="part of an incomplete checkpoint",
             why=f"the other parts of the checkpoint of version {version} are missing; readers "
-            "pass it over, and a log cleanup takes it with its version",
+            "ignore it, and a log cleanup deletes it with its version",
         )
     kind = f"{parsed.kind.value} of version {version}"
     if parsed.last_version is not None:
@@ -89,23 +87,23 @@ def _of_version(
     needed = _needed(parsed, newest)
     if (unread := LOG_CLEANUP.unread_in(configuration)) is not None:
         return LogFileReason(
-            kind=kind, why=f"{needed}; whether it may go nobody can tell: {unread}"
+            kind=kind, why=f"{needed}; whether it may be deleted is unknown: {unread}"
         )
     if not LOG_CLEANUP.value_of(configuration):
         return LogFileReason(kind=kind, why=f"{needed}; {_NEVER_CUT}")
     later = _next_checkpoint(listing, parsed, version)
     if later is None:
-        why = f"{needed}; a log cleanup may take it only once a later checkpoint is old enough"
+        why = f"{needed}; a log cleanup may delete it only once a later checkpoint is old enough"
         return LogFileReason(kind=kind, why=why)
     if (unread := LOG_RETENTION.unread_in(configuration)) is not None:
-        why = f"{needed}; from when on a log cleanup may take it nobody can tell: {unread}"
+        why = f"{needed}; when a log cleanup may delete it is unknown: {unread}"
         return LogFileReason(kind=kind, why=why)
     retention = LOG_RETENTION.value_of(configuration)
     moment = _committed_ms(store, listing, later.version)
-    text = f"{needed}; a log cleanup may take it once the checkpoint of version {later.version} "
+    text = f"{needed}; a log cleanup may delete it once the checkpoint of version {later.version} "
     text += "is older than delta.logRetentionDuration"
     if moment is None:
-        return LogFileReason(kind=kind, why=f"{text}, and when that was committed is not known")
+        return LogFileReason(kind=kind, why=f"{text}; when that was committed is unknown")
     midnight = -(-moment // DAY_MS) * DAY_MS  # a cleanup counts from midnight
     return LogFileReason(kind=kind, why=text, deletable_from_ms=midnight + milliseconds(retention))
 
@@ -115,14 +113,14 @@ def _needed(parsed: LogFileName, newest: int) -> str:
     if parsed.kind is LogFileKind.CHECKSUM:
         return f"it lets readers check version {version}"
     if parsed.kind is LogFileKind.COMPACTION:
-        return "it stands for commits that readers would else read one by one"
+        return "it lets readers read one file instead of the commits one by one"
     if parsed.kind is LogFileKind.COMMIT:
         if version > newest:
-            return "the latest version cannot be put together without it"
+            return "the latest version cannot be opened without it"
         return f"version {version}, its history and its changes need it"
     if version == newest:
-        return "the latest version is put together from it"
-    return f"version {version} and those after it are put together from it"
+        return "the latest version is read from it"
+    return f"version {version} and those after it are read from it"
 
 
 def _next_checkpoint(
@@ -161,20 +159,21 @@ def _sidecar(store: ReadStore, path: str, listing: LogListing, watch: Watch) -> 
         many = "s" if len(named) > 1 else ""
         return LogFileReason(
             kind="sidecar",
-            why=f"the checkpoint{many} of version{many} {shown} keeps files in it; it goes with "
-            "the last checkpoint that names it",
+            why=f"the checkpoint{many} of version{many} {shown} "
+            f"{'list' if many else 'lists'} files in it; a log cleanup deletes it with the last "
+            "checkpoint that names it",
         )
     if unread:
         return LogFileReason(
             kind="sidecar",
-            why=f"no checkpoint that can be read names it, but {unread} cannot be read, so that "
-            "nobody knows",
+            why=f"no checkpoint that can be read names it, but {unread} cannot be read: whether "
+            "it is needed is unknown",
         )
     stat = store.stat(path)
     midnight = -(-stat.modified_ms // DAY_MS) * DAY_MS
     return LogFileReason(
         kind="sidecar that no checkpoint names",
-        why="it may belong to a checkpoint that is being written; a log cleanup takes it once "
+        why="it may belong to a checkpoint that is being written; a log cleanup deletes it once "
         "it is a day old",
         deletable_from_ms=midnight + DAY_MS,
     )

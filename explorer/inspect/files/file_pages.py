@@ -24,7 +24,7 @@ from explorer.inspect.answer import LIMIT, MOMENT, Answer, Parameter
 from explorer.inspect.frame_rows import plain_rows
 from explorer.log.plain_arrays import build_array
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.scan.watched import watched_files
+from explorer.scan.live_file_reads import read_live_files
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 
@@ -145,7 +145,7 @@ class _SortedFiles:
         if sort_by not in _SORTABLE:
             raise InvalidArgumentError(
                 f"Files cannot be sorted by {sort_by[:60]!r}.",
-                reason="Only what every file says of itself gives an order.",
+                reason="Files are sorted by a fact that the log has for every file.",
                 remedy=f"Choose from {', '.join(_SORTABLE)} or {_PARTITION}NAME.",
             )
         if sort_by == "deleted_rows":
@@ -159,7 +159,7 @@ def _read(snapshot: Snapshot, columns: Sequence[str], watch: Watch) -> pa.Table:
     segment = snapshot.segment
     kept = [name for name in columns if name in _KEPT]
     stored = [name for name in columns if name not in _KEPT]
-    found = watched_files(snapshot, stored, watch, "Reading files") if stored else None
+    found = read_live_files(snapshot, stored, watch, "Reading files") if stored else None
     if not kept:
         return found
     watch.step(0, None, "Reading statistics")

@@ -17,9 +17,9 @@ from explorer.files.store_paths import NOWHERE, data_places
 from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
 from explorer.inspect.files._file_mentions import Wanted, find_mentions
 from explorer.inspect.files._log_file_reasons import reason_of_log_file
-from explorer.inspect.files.file_fates import (
+from explorer.inspect.files.file_judgement import (
     COLUMNS,
-    FileLook,
+    FileFacts,
     FileReason,
     judge_file,
     moment_in_words,
@@ -62,8 +62,8 @@ def why_here(
     wanted = Wanted(name=name, root=table.uri)
     if not wanted.tokens[0]:
         raise InvalidArgumentError(
-            f"{file[:200]!r} is no name of a file.",
-            reason="Nothing in it can be searched for.",
+            f"{file[:200]!r} is not a file name.",
+            reason="There is nothing in it to search for.",
             remedy="Give a path below the table's folder, as `files` or `foreign` shows it.",
         )
     mentions = tuple(find_mentions(table.store, listing.commits, wanted, watch))
@@ -72,7 +72,7 @@ def why_here(
     as_numbers = every.column("deletion_timestamp").cast(pa.int64())
     removed = _matching(every.set_column(2, "deletion_timestamp", as_numbers), wanted)
     is_unknown = info is not None and not (live or removed or mentions)
-    look = FileLook(
+    look = FileFacts(
         snapshot=snapshot,
         listing=listing,
         wanted=wanted,

@@ -382,13 +382,13 @@ def _kinds(paths: pa.ChunkedArray, reasons: Numbers, tables: Collection[str]) ->
 _VECTOR: Final = r"(?:^|/)deletion_vector_[^/]*\.bin$"
 _STRAYS: Final = (*REASONS[:MAY_GO], UNKNOWN_AGE, UNDECIDED, YOUNG)
 _MEANINGS: Final = {
-    "live": "what the latest version needs: data files as the log says, and deletion vectors",
-    "kept": "removed from the table, and kept for versions within retention",
-    "change data": "what commits within retention changed, or in files written within it",
-    "deletable": "removed, or changed, longer ago than the retention: the next vacuum deletes it",
-    "orphaned": "looks like files of a table, and no line of the log that is left names it",
-    "foreign": "not Delta's: our vacuum never touches it",
-    "log": "commits, checkpoints and everything else below _delta_log",
+    "live": "data files and vectors of the latest version",
+    "kept": "removed, kept for versions within retention",
+    "change data": "change data of commits within retention",
+    "deletable": "past retention: the next vacuum deletes it",
+    "orphaned": "named nowhere in the remaining log",
+    "foreign": "not Delta's: VACUUM never touches it here",
+    "log": "everything below _delta_log",
 }
 
 

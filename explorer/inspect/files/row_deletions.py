@@ -24,8 +24,8 @@ from explorer.protocol.deletion_vectors import (
 from explorer.protocol.paths import encode_path
 from explorer.rows.data_file.data_file import FILE_COLUMNS, data_files
 from explorer.rows.data_file.deletion_vectors import read_deletion_vector
+from explorer.scan.live_file_reads import reduce_live_files
 from explorer.scan.plan import physical_counts
-from explorer.scan.watched import over_watched
 from explorer.table.row_counts import PARSED_NUM_RECORDS, render_cardinality
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
@@ -81,7 +81,7 @@ def deletion_vectors(
     No vector is read for it.
     """
     watch = Watch(progress=progress, cancel=cancel)
-    pieces = over_watched(
+    pieces = reduce_live_files(
         snapshot, _READ, [PARSED_NUM_RECORDS], _with_vector, watch, "Looking for deletion vectors"
     )
     rows = [
@@ -147,7 +147,7 @@ def _vector_row(path: str, body: Mapping[str, Any], num_records: int | None) -> 
 def _place(body: Mapping[str, Any]) -> tuple[str | None, str | None]:
     """Where the vector's file is, or why that is not known."""
     if any(value is None for name, value in body.items() if name != "offset"):
-        return None, "The log says that rows are deleted, but not which."
+        return None, "The log says that rows are deleted, but not which ones."
     try:
         return parse_file_path(DeletionVectorDescriptor(**body)), None
     except DeltaError as error:

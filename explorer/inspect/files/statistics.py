@@ -20,6 +20,7 @@ from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.schema import render_type
 from explorer.protocol.schema_walk import render_path
+from explorer.scan.live_file_reads import reduce_live_files
 from explorer.scan.statistics.column_statistics import (
     ColumnFacts,
     StatisticsColumn,
@@ -29,7 +30,6 @@ from explorer.scan.statistics.column_statistics import (
 )
 from explorer.scan.statistics.live_files import READING, choose_columns
 from explorer.scan.unreadable import UnreadableFiles, unreadable_files, unreadable_problems
-from explorer.scan.watched import over_watched
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
@@ -67,7 +67,7 @@ def column_statistics(
     progress: ProgressCallback | None = None,
     cancel: Cancel | None = None,
 ) -> StatisticsReport:
-    """One row per column that statistics may speak of (none that partitions the table).
+    """One row per column that can have statistics (partition columns have none).
 
     - `path`: the way to the field, as in ``address.`zip code` ``; `type`
     - `num_files`; `files_with_bounds`: those with a least or greatest value;
@@ -94,7 +94,7 @@ def column_statistics(
         )
 
     watch = Watch(progress=progress, cancel=cancel)
-    pieces = over_watched(snapshot, ["path"], parsed_leaves(chosen), reduce, watch, READING)
+    pieces = reduce_live_files(snapshot, ["path"], parsed_leaves(chosen), reduce, watch, READING)
     num_files = sum(piece.num_files for piece in pieces)
     rows = [
         _row(column, num_files, [piece.columns[at] for piece in pieces])

@@ -30,9 +30,10 @@ def find_clock_faults(facts: LogFacts) -> Iterator[Finding]:
     if ahead:
         yield _odd_time(
             "time in the future",
-            f"The commit of version {ahead[-1][0]} is of {shown_time(ahead[-1][1])}, which is "
-            "still to come.",
-            "A clock was wrong, or this one is; ages cannot be told, so that nothing is deleted.",
+            f"The commit of version {ahead[-1][0]} has the time {shown_time(ahead[-1][1])}, which "
+            "is in the future.",
+            "The writer's clock was wrong, or this one is. Ages are unknown, so nothing is "
+            "deleted.",
             ahead[-1][0],
         )
     if facts.active is None or facts.active.since_version > 0:
@@ -54,8 +55,8 @@ def _out_of_order(times: Sequence[tuple[int, int]]) -> Iterator[Finding]:
     yield _odd_time(
         "times go back",
         _named(times, odd, "out of order in time", gt),
-        "Times of commits are those of their files, and are counted on by a millisecond "
-        "where they go back; travel by time is only as right as these.",
+        "The time of a commit is that of its file, or a millisecond after the commit before "
+        "where times go back. Time travel by timestamp relies on these times.",
         times[odd[0]][0],
     )
 
@@ -130,11 +131,11 @@ def _of_a_copy(times: Mapping[int, int], copied: Mapping[int, int]) -> Iterator[
     first = next(iter(copied))
     yield _odd_time(
         "times of a copy",
-        f"The files of {len(copied):,} commits were modified more than a day away from when their "
-        f"commits say they were made, that of version {first} on {shown_time(times[first])} "
-        f"instead of {shown_time(copied[first])}.",
-        "The log was copied without its times. Travel by time, and every retention that counts "
-        "from them, begins at the copy.",
+        f"The modification times of {count(len(copied), 'commit file')} differ by more than a day "
+        f"from the times that the commits record: version {first} has {shown_time(times[first])} "
+        f"and records {shown_time(copied[first])}.",
+        "The log was copied without its times. Time travel by timestamp, and every retention that "
+        "counts from them, starts at the copy.",
         first,
         "note",
     )
@@ -152,12 +153,12 @@ def _in_commit(facts: LogFacts, active: InCommitTimes) -> Iterator[Finding]:
     if missing:
         shown = ", ".join(map(str, missing[:_NAMED]))
         more = f" and {len(missing) - _NAMED:,} more" if len(missing) > _NAMED else ""
-        carry = "carries" if len(missing) == 1 else "carry"
+        have = "has" if len(missing) == 1 else "have"
         yield _odd_time(
             "no in-commit timestamp",
-            f"Version{'' if len(missing) == 1 else 's'} {shown}{more} {carry} no in-commit "
-            "timestamp, though they are enabled.",
-            "The writer does not know the feature; when the commit was made is not known.",
+            f"Version{'' if len(missing) == 1 else 's'} {shown}{more} {have} no in-commit "
+            "timestamp, although they are enabled.",
+            "The writer does not support the feature; the time of the commit is unknown.",
             missing[0],
             "error",
         )
@@ -167,7 +168,7 @@ def _in_commit(facts: LogFacts, active: InCommitTimes) -> Iterator[Finding]:
         yield _odd_time(
             "in-commit timestamps go back",
             _named(times, odd, "out of order by their in-commit timestamps", ge),
-            "Each must be later than the one before; travel by time is not certain here.",
+            "Each must be later than the one before; time travel by timestamp is unreliable here.",
             times[odd[0]][0],
             "error",
         )
@@ -183,7 +184,7 @@ def _odd_time(
         reason=reason,
         evidence=render_commit_name(version),
         spec="In-Commit Timestamps",
-        remedy="Travel by version, and report it to the makers of the writer."
+        remedy="Travel by version, and report it to the writer's developers."
         if severity == "error"
         else "Travel by version; in-commit timestamps (delta.enableInCommitTimestamps) make the "
         "times of later commits certain.",

@@ -17,7 +17,7 @@ from explorer.table.times import InCommitTimes
 class LogFacts:
     """What is known of a log. `sizes` and `modified` by the names directly in its folder, in
     bytes and milliseconds; `provenance` the commitInfo of the newest commits, oldest first,
-    by version; `segment` and `cost` are None where the newest version cannot be put together."""
+    by version; `segment` and `cost` are None where the newest version cannot be reconstructed."""
 
     listing: LogListing
     segment: LogSegment | None

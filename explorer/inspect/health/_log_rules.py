@@ -25,7 +25,7 @@ from explorer.protocol.filenames import (
     render_commit_name,
 )
 from explorer.protocol.known_properties import CHECKPOINT_INTERVAL, LOG_CLEANUP, LOG_RETENTION
-from explorer.table.counts import count
+from explorer.table.counts import are, count
 from explorer.table.retention import log_cutoff_ms
 
 _LATE_CHECKPOINTS = 3
@@ -57,11 +57,11 @@ def _gaps(facts: LogFacts) -> Iterator[Finding]:
             (found.version for found in facts.listing.checkpoints if found.version >= last), None
         )
         end = commits[-1] if after is None else after - 1
-        reason = "No later checkpoint carries the table on: nothing after the gap can be read."
+        reason = "No later checkpoint exists: nothing after the gap can be read."
         if after is not None:
-            reason = f"The checkpoint of version {after} carries the table on."
+            reason = f"Versions from the checkpoint of version {after} on can be read."
         if end >= first:
-            reason += f" {versions_in_words([(first, end)]).capitalize()} cannot be travelled to."
+            reason += f" {versions_in_words([(first, end)]).capitalize()} cannot be read."
         yield Finding(
             severity="error" if after is None else "warning",
             finding="gap in the commits",
@@ -69,8 +69,8 @@ def _gaps(facts: LogFacts) -> Iterator[Finding]:
             reason=reason,
             evidence=render_commit_name(first),
             spec="Delta Log Entries",
-            remedy="Restore the commits from a backup; a gap between others is no cleanup's work, "
-            "but that of a lost commit or a partial copy.",
+            remedy="Restore the commits from a backup. A log cleanup leaves no gap: commits were "
+            "lost, or the log was only partly copied.",
         )
 
 
@@ -85,9 +85,9 @@ def _beginning(facts: LogFacts) -> Iterator[Finding]:
         yield Finding(
             severity="error",
             finding="no beginning",
-            problem=f"The log begins with version {commits[0]} and no checkpoint carries it.",
-            reason="What the table held before is gone with the commits and checkpoints that were "
-            "removed.",
+            problem=f"The log begins with version {commits[0]}, and no checkpoint precedes it.",
+            reason="The content of the table before that version is lost with the commits and "
+            "checkpoints that were removed.",
             evidence=render_commit_name(commits[0]),
             spec="Metadata Cleanup",
             remedy="Restore the removed commits, or a checkpoint, from a backup.",
@@ -97,12 +97,12 @@ def _beginning(facts: LogFacts) -> Iterator[Finding]:
             severity="warning",
             finding="commits without a checkpoint",
             problem=f"{versions_in_words([(commits[0], carried - 1)]).capitalize()} can no longer "
-            "be put together, though their commits are there.",
-            reason=f"A cleanup removed what is before version {commits[0]}; the oldest checkpoint "
-            f"that is left is that of version {carried}.",
+            "be read, although their commits exist.",
+            reason=f"A cleanup removed everything before version {commits[0]}; the oldest "
+            f"remaining checkpoint is of version {carried}.",
             evidence=render_commit_name(commits[0]),
             spec="Metadata Cleanup",
-            remedy="Nothing later is lost. A log cleanup cuts at a checkpoint and takes them too.",
+            remedy="Later versions are not affected. A log cleanup deletes these commits too.",
             repair="clean-log",
         )
 
@@ -112,14 +112,14 @@ def _checkpoints(facts: LogFacts) -> Iterator[Finding]:
         there = "part is" if len(found.names) == 1 else "parts are"
         remedy = "Restore its other parts, or the commits up to it, from a backup."
         if facts.segment is not None:
-            remedy = "Nothing is lost: the newest version was put together from "
+            remedy = "Nothing is lost: the newest version was read from "
             remedy += f"{in_words(facts.segment)}. Write another checkpoint."
         yield Finding(
             severity="warning",
             finding="incomplete checkpoint",
-            problem=f"Of the checkpoint of version {found.version} only {len(found.names)} "
-            f"{there} there.",
-            reason="Its writer did not finish, or a part was removed; readers must pass it over.",
+            problem=f"The checkpoint of version {found.version} is incomplete: only "
+            f"{len(found.names)} {there} present.",
+            reason="Its writer did not finish, or a part was removed; readers must ignore it.",
             evidence=found.names[0],
             spec="Multi-part checkpoint",
             remedy=remedy,
@@ -136,9 +136,9 @@ def _checkpoints(facts: LogFacts) -> Iterator[Finding]:
         yield Finding(
             severity="note",
             finding="several checkpoints of one version",
-            problem=f"There is more than one checkpoint of version {shown}"
+            problem=f"More than one checkpoint exists for version {shown}"
             + (" and others." if len(several) > _SHOWN else "."),
-            reason="Two writers made one each; readers may take either.",
+            reason="Several writers wrote one each; readers may use any of them.",
             evidence=names[-1],
             spec="Checkpoints",
             remedy="Nothing needs to be done.",
@@ -154,20 +154,20 @@ def _late_checkpoint(facts: LogFacts) -> Iterator[Finding]:
     if files <= _LATE_CHECKPOINTS * interval:
         return
     since, unused = facts.segment.checkpoint, facts.listing.checkpoints
-    after = "No checkpoint can be used" if unused else "No checkpoint is there"
+    after = "No checkpoint can be used" if unused else "There is no checkpoint"
     if since is not None:
-        after = f"The newest that can be used is of version {since.version}"
+        after = f"The newest usable checkpoint is of version {since.version}"
     writers = _writers(facts)
     yield Finding(
         severity="warning",
         finding="late checkpoint",
         problem=f"Opening the table reads {facts.cost.commits:,} commits one by one "
         f"({render_byte_size(facts.cost.commit_bytes)}).",
-        reason=f"{after}, and one is due every {interval} commits (delta.checkpointInterval)."
+        reason=f"{after}; one is due every {interval} commits (delta.checkpointInterval)."
         + (f" The newest commits were made by {writers}." if writers else ""),
         evidence=LAST_CHECKPOINT if since is None else since.names[0],
         spec="Checkpoints",
-        remedy="Write a checkpoint, and let the writers do so.",
+        remedy="Write a checkpoint, and configure the writers to write them.",
         repair="checkpoint",
     )
 
@@ -179,8 +179,8 @@ def _hint(facts: LogFacts) -> Iterator[Finding]:
             yield Finding(
                 severity="note",
                 finding="no hint",
-                problem="There is no _last_checkpoint, though there are checkpoints.",
-                reason="Readers must list the log to find the newest.",
+                problem="There are checkpoints, but no _last_checkpoint.",
+                reason="Readers have to list the whole log to find the newest checkpoint.",
                 evidence=newest.names[0],
                 spec="Last Checkpoint File",
                 remedy="The next checkpoint writes it.",
@@ -192,7 +192,7 @@ def _hint(facts: LogFacts) -> Iterator[Finding]:
         finding="stale hint",
         problem=f"_last_checkpoint names version {facts.hinted}, and there is a checkpoint of "
         f"version {newest.version}.",
-        reason="Readers that trust it begin earlier than they need to; the table is the same.",
+        reason="Readers that use it read more commits than they need; the result is the same.",
         evidence=LAST_CHECKPOINT,
         spec="Last Checkpoint File",
         remedy="The next checkpoint replaces it.",
@@ -212,11 +212,11 @@ def _stray_names(facts: LogFacts) -> Iterator[Finding]:
             severity="note",
             finding="unfinished files in the log",
             problem=f"{count(len(unfinished), 'file')} in the log folder "
-            f"{'was' if len(unfinished) == 1 else 'were'} never finished.",
-            reason="A writer is at work just now, or one was killed before its file had its name.",
+            f"{'is' if len(unfinished) == 1 else 'are'} unfinished.",
+            reason="A writer is at work now, or it was killed before it renamed its file.",
             evidence=unfinished[0],
             spec="File Types",
-            remedy="Readers pass them over; a log cleanup takes those that are a day old.",
+            remedy="Readers ignore them; a log cleanup deletes those older than a day.",
             repair="clean-log",
         )
     if foreign:
@@ -227,12 +227,12 @@ def _stray_names(facts: LogFacts) -> Iterator[Finding]:
             finding="foreign files in the log",
             problem=f"{count(len(foreign), 'file')} in the log folder "
             f"{'is' if len(foreign) == 1 else 'are'} not part of the log: {shown}{more}.",
-            reason=f"{'Its name is' if len(foreign) == 1 else 'Their names are'} none of the "
-            "log's, so that readers pass over "
+            reason="The log has no files of "
+            f"{'this name' if len(foreign) == 1 else 'such names'}: readers ignore "
             f"{'it' if len(foreign) == 1 else 'them'}.",
             evidence=foreign[0],
             spec="File Types",
-            remedy="Nothing needs to be done; no operation of this tool touches them.",
+            remedy="Nothing needs to be done; delta-explorer never touches them.",
         )
     known = {*listing.commits, *(found.version for found in listing.checkpoints)}
     newest = max(known, default=-1)
@@ -243,12 +243,12 @@ def _stray_names(facts: LogFacts) -> Iterator[Finding]:
         yield Finding(
             severity="note",
             finding="checksum without a version",
-            problem=f"The checksum of version {lonely[0]} belongs to no version that is there"
-            + (f", and {len(lonely) - 1} others." if len(lonely) > 1 else "."),
-            reason="Its commit was removed, or never made.",
+            problem=f"The checksum of version {lonely[0]} has no commit"
+            + (f", nor have {len(lonely) - 1:,} others." if len(lonely) > 1 else "."),
+            reason="The commit was removed, or never written.",
             evidence=f"{lonely[0]:020}.crc",
             spec="Version Checksum File",
-            remedy="Nothing is lost; a log cleanup takes those of removed versions.",
+            remedy="Nothing is lost; a log cleanup deletes the checksums of removed versions.",
             repair="clean-log",
         )
 
@@ -266,15 +266,15 @@ def _other_widths(meant: Mapping[str, LogFileName]) -> Iterator[Finding]:
     yield Finding(
         severity="warning",
         finding="log files with a number of another length",
-        problem=f"{count(len(meant), 'file')} of the log folder {have} a version that is not "
+        problem=f"{count(len(meant), 'file')} in the log folder {have} a version that is not "
         f"written with twenty digits: {shown}{more}.",
-        reason="Such names are not the log's, and readers that follow the specification pass them "
-        "over, as this one does. delta-spark takes any number of digits: it counts the rows of "
-        "such a commit where its version is the next one, and refuses the table where it is not.",
+        reason="Readers that follow the specification ignore such names, as this one does. Delta "
+        "Spark accepts any number of digits: it counts the rows of such a commit where its "
+        "version is the next one, and otherwise refuses the table.",
         evidence=next(iter(meant)),
         spec="File Types",
-        remedy="Find out who wrote them. Move them out of the log folder, or, where they belong "
-        "to the table, write their rows again by a commit.",
+        remedy="Find out who wrote them. Move them out of the log folder; if their rows belong "
+        "to the table, commit the rows again.",
     )
 
 
@@ -288,12 +288,13 @@ def _beyond_the_newest(facts: LogFacts, newest: int) -> Iterator[Finding]:
         yield Finding(
             severity="warning",
             finding="newer versions are gone",
-            problem=f"{names[-1]} speaks of version {last}, and the newest version is {newest}.",
-            reason="Checksums and log compactions are written after their commits, so that these "
-            "were removed, or the log was not copied whole. The next commit takes their number.",
+            problem=f"{names[-1]} is of version {last}, but the newest version is {newest}.",
+            reason="Checksums and log compactions are written after their commits: the commits "
+            "were removed, or the copy of the log is incomplete. The next commit reuses their "
+            "version.",
             evidence=names[-1],
             spec="Delta Log Entries",
-            remedy="Restore the commits from a backup, or check the copy, before anybody writes.",
+            remedy="Restore the commits from a backup, or check the copy, before anyone writes.",
         )
 
 
@@ -315,14 +316,14 @@ def _repeated(facts: LogFacts) -> Iterator[Finding]:
     yield Finding(
         severity="error",
         finding="transaction committed twice",
-        problem=f"{named[:1].upper()}{named[1:]}{more} were made by one transaction each."
+        problem=f"The same transaction committed twice: {named}{more}."
         if len(twice) > 1
-        else f"{named[:1].upper()}{named[1:]} were made by one transaction.",
-        reason=f"Both carry the transaction id {txn[:60]!r}: a writer that saw no answer "
-        "committed again, or a store gave one name to two writers.",
+        else f"The same transaction committed {named}.",
+        reason=f"Both have the transaction id {txn[:60]!r}: a writer got no answer and "
+        "committed again, or the store let two writers create the same file.",
         evidence=render_commit_name(second),
         spec="Commit Provenance Information",
-        remedy="Compare both versions; restore the one before if rows are there twice.",
+        remedy="Compare both versions; restore the earlier one if rows are duplicated.",
         repair=f"restore --version {second - 1}",
     )
 
@@ -350,13 +351,14 @@ def _expired(facts: LogFacts) -> Iterator[Finding]:
             yield Finding(
                 severity="note",
                 finding="nothing to cut the log at",
-                problem=f"{len(old):,} commits are past delta.logRetentionDuration and cannot be "
+                problem=f"{are(len(old), 'commit')} past delta.logRetentionDuration and cannot be "
                 "removed.",
-                reason="The log is cut at a checkpoint, and none is that old."
+                reason="A log cleanup deletes what is before a checkpoint, and none is that old."
                 + (f" The newest commits were made by {writers}." if writers else ""),
                 evidence=render_commit_name(old[0]),
                 spec="Metadata Cleanup",
-                remedy="Write checkpoints; once one is old enough, what is before it can go.",
+                remedy="Write checkpoints. Once one is old enough, a log cleanup deletes what is "
+                "before it.",
                 repair="checkpoint",
             )
         return
@@ -370,10 +372,10 @@ def _expired(facts: LogFacts) -> Iterator[Finding]:
         "retention.",
         reason=_who_does_not_clean(facts)
         if is_on
-        else "The table asks that its log is never cleaned up (delta.enableExpiredLogCleanup).",
+        else "The table turns log cleanup off (delta.enableExpiredLogCleanup).",
         evidence=min(names),
         spec="Metadata Cleanup",
-        remedy=f"A log cleanup removes them; versions before {cut[-1]} can then not be opened.",
+        remedy=f"A log cleanup deletes them; versions before {cut[-1]} can then not be opened.",
         repair="clean-log",
     )
 
@@ -383,7 +385,7 @@ def _who_does_not_clean(facts: LogFacts) -> str:
     if not writers:
         return "No writer has removed them: many never do, and others only after a checkpoint."
     return (
-        f"The newest commits were made by {writers}, and nobody removed them: many writers never "
+        f"The newest commits were made by {writers}, and none removed them: many writers never "
         "do, and others only after a checkpoint."
     )
 

@@ -17,7 +17,7 @@ from explorer.log.actions.columns import int64_column, string_column
 from explorer.log.reconcile.key_columns import KEY_COLUMNS, keys_of
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Watch, while_working
-from explorer.scan.watched import over_watched
+from explorer.scan.live_file_reads import reduce_live_files
 from explorer.table.row_counts import live_counts
 from explorer.table.snapshot import Snapshot
 
@@ -54,7 +54,7 @@ def _keys_of_missing(
     which rows are counted, are not read: hardly ever is a file gone."""
     names_of = partial(_names_of, root=snapshot.uri)
     label = "Reading the files of the newest version"
-    pieces = over_watched(snapshot, KEY_COLUMNS, (), names_of, watch, label)
+    pieces = reduce_live_files(snapshot, KEY_COLUMNS, (), names_of, watch, label)
     if not pieces:
         return {}
     every = pa.concat_tables(pieces)

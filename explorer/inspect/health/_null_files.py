@@ -35,6 +35,7 @@ from explorer.protocol.schema_walk import FieldPlace, leaf_fields, render_path
 from explorer.rows.conversion.field_matching import match_fields
 from explorer.rows.data_file.data_file import DataFile
 from explorer.rows.data_file.parquet_file import ParquetDataFile, open_data_file, reading
+from explorer.scan.live_file_reads import reduce_live_files
 from explorer.scan.statistics.column_statistics import StatisticsColumn, parsed_leaves, read_facts
 from explorer.scan.statistics.partitions import PartitionColumn, read_partition
 from explorer.scan.statistics.required_columns import (
@@ -43,8 +44,7 @@ from explorer.scan.statistics.required_columns import (
     nulls_beyond,
     required_columns,
 )
-from explorer.scan.watched import over_watched
-from explorer.storage.at_once import each
+from explorer.storage.concurrent_reads import map_concurrently
 from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
 
@@ -89,7 +89,7 @@ def null_files(snapshot: Snapshot, watch: Watch, most_footers: int = MOST_FOOTER
     if not asked.required and not asked.partitions:
         return NullFiles(files=nothing)
     leaves, ask = parsed_leaves(asked.columns), partial(_by_log, asked=asked)
-    pieces = over_watched(snapshot, _COLUMNS, leaves, ask, watch, _COUNTING)
+    pieces = reduce_live_files(snapshot, _COLUMNS, leaves, ask, watch, _COUNTING)
     found = pa.concat_tables([nothing, *(piece.found for piece in pieces)])
     if not any(piece.uncounted.num_rows for piece in pieces):
         return NullFiles(files=found)
@@ -117,11 +117,11 @@ def judge_nulls(found: NullFiles) -> Iterator[Finding]:
             severity="note",
             finding="nulls that nobody counted",
             problem=f"Whether {count(found.num_unknown, 'file')} hold nulls in NOT NULL columns is "
-            "not known.",
-            reason="Their statistics do not count them, and their footers do not either, cannot "
+            "unknown.",
+            reason="Their statistics do not count nulls, and their footers do not either, cannot "
             f"be read, or are not among the {MOST_FOOTERS:,} that were.",
             spec="Per-file Statistics",
-            remedy="Let the statistics be written.",
+            remedy="Compute the statistics again.",
             repair="repair statistics",
         )
 
@@ -138,12 +138,12 @@ def _finding(files: pa.Table) -> Finding:
     return Finding(
         severity="warning" if first["may_be_deleted"] else "error",
         finding="null in a NOT NULL column",
-        problem=f"{many} {have} nulls in `{column}`, which may have none.",
+        problem=f"{many} {have} nulls in the NOT NULL column `{column}`.",
         reason=reason,
         evidence=first["path"],
         spec="Schema Serialization Format",
         remedy="Update or delete these rows with the engine that wrote them, or let the column be "
-        "nullable. An OPTIMIZE stops at the first live row of them.",
+        "nullable. An OPTIMIZE stops at the first live one.",
     )
 
 
@@ -292,7 +292,7 @@ def _by_footers(
             return {}  # it counts as unknown
 
     rows: list[dict[FieldPath, int | None]] = []
-    for row in each(snapshot.store, read, files.select(["path", "size"]).to_pylist()):
+    for row in map_concurrently(snapshot.store, read, files.select(["path", "size"]).to_pylist()):
         watch.step(len(rows), files.num_rows, _READING)
         rows.append(row)
     counts = {

@@ -41,7 +41,7 @@ def known_by_listing(table: Table) -> str:
 class Opening:
     """How opening the newest version went.
 
-    `loaded` is what was read of it, None where it cannot be put together; `snapshot` is None
+    `loaded` is what was read of it, None where it cannot be reconstructed; `snapshot` is None
     too where it is refused, and `refusal` says why. `is_read` says that the checkpoint's
     content was read as well. `readable_version` is the newest that can be read in its place.
     """

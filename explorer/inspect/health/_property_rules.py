@@ -1,5 +1,5 @@
-"""What the properties of a table tell about its health: values that nobody can read, names that
-nobody reads, and retentions that work against each other (spec: Table Properties).
+"""Findings about the properties of a table: values that cannot be read, names that
+no reader uses, and retentions that contradict each other (spec: Table Properties).
 
 No I/O: facts in, findings out.
 """
@@ -28,5 +28,5 @@ def judge_properties(facts: LogFacts) -> Iterator[Finding]:
             problem=f"{problem_}.",
             reason=f"{reason[0].upper()}{reason[1:]}",
             spec="Metadata Cleanup",
-            remedy="Keep the log for at least as long as removed files, to travel that far back.",
+            remedy="Keep the log at least as long as removed files.",
         )

@@ -1,4 +1,4 @@
-"""What the log says of vacuums, held against itself and against the folder (spec: Add File and
+"""What the log says about vacuums, checked against the commits and the folder (spec: Add File and
 Remove File).
 
 A vacuum commits `VACUUM START` before it deletes and `VACUUM END` afterwards, each with a number of
@@ -112,7 +112,7 @@ def judge_vacuums(facts: LogFacts) -> Iterator[Finding]:
             yield Finding(
                 severity="warning",
                 finding="vacuum that failed",
-                problem=f"The vacuum that began with version {found.start} says in version "
+                problem=f"The vacuum that started in version {found.start} recorded in version "
                 f"{found.end} that it failed{planned}.",
                 reason="Some of the files may be deleted, and others not.",
                 evidence=render_commit_name(found.end),
@@ -125,12 +125,12 @@ def judge_vacuums(facts: LogFacts) -> Iterator[Finding]:
         yield Finding(
             severity="note" if is_young else "warning",
             finding="vacuum without an end",
-            problem=f"Version {found.start} says that a vacuum began ({_shown(found.began_ms)}), "
-            f"and no version says that it ended{planned}.",
-            reason="It is at work just now, or it was broken off: some of the files may be "
+            problem=f"A vacuum started in version {found.start} ({_shown(found.began_ms)}), and no "
+            f"version records its end{planned}.",
+            reason="It is still running, or it was interrupted: some of the files may be "
             "deleted, and others not."
             if is_young
-            else "It was broken off: some of the files may be deleted, and others not.",
+            else "It was interrupted: some of the files may be deleted, and others not.",
             evidence=render_commit_name(found.start),
             spec=_SPEC,
             remedy="Wait until it has ended; a restore waits for a day."
@@ -164,12 +164,12 @@ def vacuums_against_folder(
         yield Finding(
             severity="warning",
             finding="vacuum that left files",
-            problem=f"Version {found.end} says that a vacuum deleted "
-            f"{count(found.deleted or 0, 'file')}, and {count(len(left), 'file')} that it had to "
+            problem=f"According to version {found.end} a vacuum deleted "
+            f"{count(found.deleted or 0, 'file')}, but {count(len(left), 'file')} that it had to "
             f"delete {verb} still there.",
             reason=f"The table removed {'it' if len(left) == 1 else 'them'} before "
-            f"{_shown(cutoff_ms)}, as {left[0][:200]!r}: the vacuum ended early, or somebody put "
-            f"{'it' if len(left) == 1 else 'them'} back.",
+            f"{_shown(cutoff_ms)}, such as {left[0][:200]!r}: the vacuum ended early, or somebody "
+            f"put {'it' if len(left) == 1 else 'them'} back.",
             evidence=render_commit_name(found.end or 0),
             spec=_SPEC,
             remedy="Vacuum again: the plan lists what is left.",

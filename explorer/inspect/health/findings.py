@@ -30,7 +30,7 @@ COLUMNS: dict[str, Column] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """`finding` names the kind in a few words. An error keeps somebody from reading or writing,
+    """`finding` names the kind in a few words. An error prevents reading or writing by some engine,
     a warning misleads or costs, a note is worth knowing. `evidence` is a log file, `spec` a
     section of the specification, `repair` the verb that mends it, as `repair hint`."""
 

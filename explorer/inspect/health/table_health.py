@@ -97,7 +97,7 @@ class Health:
       `commits` are read one by one and how many log `compactions` in the place of others, their
       `commit_bytes` and `compaction_bytes`; `checkpoint_version`, `checkpoint_kind` and
       `checkpoint_time` of the checkpoint that was used, `checkpoint_bytes` of its top level, its
-      `sidecars` and `sidecar_bytes`; None where the latest version cannot be put together
+      `sidecars` and `sidecar_bytes`; None where the latest version cannot be reconstructed
     - `readable_version`: the newest version that can be read, where the latest cannot
     - `log_bytes`, a row per kind of log file: kind, num_files, bytes, oldest, newest;
       `log_growth`: their number and bytes by the time they were written, see `log_growth`
@@ -356,7 +356,7 @@ def _sidecars(look: _Look) -> Iterator[Finding]:
         try:
             named |= read_checkpoint(look.table.store, found).sidecar_names
         except DeltaError:
-            return  # of a broken one nobody knows which it named
+            return  # what a broken checkpoint named is unknown
     files = look.files.select(["name", "kind", "size"])
     rows = [row for row in files.to_pylist() if row["kind"] == "sidecar"]
     free = [row for row in rows if row["name"].rpartition("/")[2] not in named]
@@ -382,8 +382,8 @@ def _contradiction(found: Contradiction) -> Finding:
         reason=found.reason,
         evidence=found.checkpoint.names[0],
         spec="Checkpoints",
-        remedy="Readers that begin with it show other rows than the commits say. Replace it, "
-        "before a vacuum or a cleanup takes what the commits name.",
+        remedy="Readers that use it show other rows than the commits. Replace it "
+        "before a vacuum or a log cleanup deletes what the commits need.",
         repair="repair checkpoint",
     )
 
@@ -404,12 +404,12 @@ def _forgetful(found: ForgottenRemovals) -> Finding:
         finding="checkpoint without removals",
         problem=f"The checkpoint of version {found.checkpoint.version} lacks {removals} within "
         "the retention.",
-        reason=f"{found.evidence} A vacuum that goes by the checkpoint deletes such a file too "
+        reason=f"{found.evidence} A vacuum that uses the checkpoint deletes such a file too "
         "early; VACUUM here is blocked.",
         evidence=found.checkpoint.names[0],
         spec="Checkpoint Schema",
-        remedy="Wait until the retention has passed, or have the checkpoint written again from "
-        "the commits, by an engine that keeps removals.",
+        remedy="Wait until the retention has passed, or let an engine that keeps removals "
+        "rewrite the checkpoint from the commits.",
     )
 
 
@@ -422,8 +422,8 @@ def _wrong_compaction(found: WrongCompaction) -> Finding:
         reason=found.reason,
         evidence=found.compaction.name,
         spec="Log Compaction Files",
-        remedy="Readers that use it show other rows than the commits say. Delete it: they read "
-        "the commits then.",
+        remedy="Readers that use it show other rows than the commits. Delete it: readers then "
+        "use the commits.",
     )
 
 
@@ -442,7 +442,7 @@ def _checksums(problems: Sequence[Problem]) -> Iterator[Finding]:
 def _others(number: int) -> str:
     if not number:
         return ""
-    return f" {'1 other is' if number == 1 else f'{number:,} others are'} like it."
+    return f" {'1 other has' if number == 1 else f'{number:,} others have'} the same problem."
 
 
 def _dangling(version: int, missing: pa.Table) -> Iterator[Finding]:
@@ -461,11 +461,11 @@ def _dangling(version: int, missing: pa.Table) -> Iterator[Finding]:
             severity="error",
             finding=f"missing {what}",
             problem=f"{files} {verb} gone: {lost} cannot be read.",
-            reason=f"Version {version} needs {example[:200]!r}, and nothing lies there.",
+            reason=f"Version {version} needs {example[:200]!r}, which does not exist.",
             evidence=example,
             spec="Add File and Remove File",
             remedy="Restore them from a backup, or restore the table to a version that does not "
-            "need them; else the references can be removed, and the rows are lost.",
+            "need them. Otherwise remove the references; the rows are then lost.",
             repair="repair files",
         )
 
@@ -512,10 +512,10 @@ def _sentence(health: Health) -> str:
         cost = f"Version {health.readable_version} is the newest that can be read."
     wrong = counts["error"] + counts["warning"]
     if wrong:
-        more = {1: "", 2: " One more is below."}.get(wrong, f" {wrong - 1} more are below.")
+        more = f" {count(wrong - 1, 'more finding')} below." if wrong > 1 else ""
         return f"{rows[0]['problem']}{more} {cost}".strip()
-    things = "thing" if counts["note"] == 1 else "things"
-    known = f"; {counts['note']} {things} worth knowing" if counts["note"] else ""
+    notes = "note" if counts["note"] == 1 else "notes"
+    known = f"; {counts['note']} {notes}" if counts["note"] else ""
     whole = "" if health.is_checkpoint_read else ", as far as it was read"
     there = " and every file is there" if health.has_listed else ""
     return f"The log is sound{whole}{there}{known}. {cost}".strip()

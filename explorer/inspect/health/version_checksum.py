@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from explorer.errors import CorruptLogError, NotFoundError, Problem, StorageError, brief
-from explorer.log.commits.commit_file import lines_backwards, parse_action
+from explorer.log.commits.commit_file import lines_reversed, parse_action
 from explorer.log.commits.commit_info import CommitInfo, parse_commit_info, read_commit_info
 from explorer.log.reconcile.small_actions import SmallActions
 from explorer.log.small_file import LARGEST_CHECKSUM, read_small_file
@@ -28,7 +28,7 @@ from explorer.protocol.version_checksum import (
     VersionChecksum,
     parse_version_checksum,
 )
-from explorer.storage.at_once import each
+from explorer.storage.concurrent_reads import map_concurrently
 from explorer.storage.ports import ReadStore
 from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
@@ -73,7 +73,7 @@ def validate_against_commits(
     that was not made for its commit says nothing of the ones after it."""
     found: list[Problem] = []
     known: _NumFiles | None = None
-    every = each(store, lambda version: _read_both(store, version), versions)
+    every = map_concurrently(store, lambda version: _read_both(store, version), versions)
     for done, (version, (claims, data)) in enumerate(zip(versions, every, strict=True)):
         watch.step(done, len(versions), "Comparing checksums with their commits")
         if isinstance(claims, Problem):
@@ -86,12 +86,12 @@ def validate_against_commits(
         if not isinstance(claims, VersionChecksum):
             continue
         reason = None if commit is None else next(_from_commit(claims, commit), None)
-        problem = f"The checksum of version {version} was not made for its commit."
+        problem = f"The checksum of version {version} does not belong to its commit."
         if reason is None and known is not None and not known.allows(claims.num_files):
             reason = known.against(claims.num_files)
             if not known.is_sure:
                 problem = known.contradiction
-                # which of the two is wrong nobody knows
+                # which of the two is wrong is unknown
                 known = _NumFiles.at(version, claims.num_files, is_sure=False)
         elif reason is None:
             known = _NumFiles.at(version, claims.num_files, is_sure=known is not None)
@@ -130,7 +130,7 @@ class _NumFiles:
 
     @property
     def contradiction(self) -> str:
-        """What is wrong where nobody knows which of the two checksums is."""
+        """What is wrong where it is unknown which of the two checksums is wrong."""
         first = self.base + 1
         commits = f"commit of version {first}"
         if first < self.version:
@@ -192,7 +192,7 @@ def _parse_commit(version: int, data: bytes) -> _Commit | None:
     small, counts = SmallActions(), Counter[str]()
     try:
         info = parse_commit_info(data, version)
-        for number, line in lines_backwards(data):
+        for number, line in lines_reversed(data):
             action = parse_action(line, name, number)
             small.offer(action, f"{name}:{number}")
             counts.update(kind for kind in ("add", "remove") if action.get(kind) is not None)

@@ -1,4 +1,4 @@
-"""How large files are, how well rows are clustered, and what OPTIMIZE did to it (spec: Clustered
+"""How large files are, how well rows are clustered, and what each OPTIMIZE did (spec: Clustered
 Table).
 
 In: a snapshot. Out: sizes by class and partition, the depth of clustering by column.

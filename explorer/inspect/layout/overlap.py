@@ -21,10 +21,10 @@ from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
 from explorer.protocol.features.column_mapping import column_mapping_mode, logical_path
 from explorer.protocol.schema_walk import render_path
+from explorer.scan.live_file_reads import read_live_files, reduce_live_files
 from explorer.scan.statistics.column_statistics import parsed_leaves, statistics_columns
 from explorer.scan.statistics.live_files import READING, choose_columns, flatten_statistics
-from explorer.scan.watched import over_watched, watched_files
-from explorer.storage.at_once import at_once
+from explorer.storage.concurrent_reads import run_concurrently
 from explorer.table.snapshot import Snapshot
 
 
@@ -86,7 +86,9 @@ def clustering_depth(
         return depths_of(facts, name, numbers)
 
     rows = []
-    for done, (name, found) in enumerate(zip(names, at_once(look, names, _AT_ONCE), strict=True)):
+    for done, (name, found) in enumerate(
+        zip(names, run_concurrently(look, names, _AT_ONCE), strict=True)
+    ):
         rows.append((name, name in clustered, *astuple(found)))
         watch.step(done + 1, len(names), "Comparing bounds")
     return build_frame(COLUMNS, rows)
@@ -97,7 +99,7 @@ def _partitions(snapshot: Snapshot, watch: Watch) -> Numbers:
     partitioned = list(snapshot.metadata.partition_columns)
     if not partitioned:
         return np.zeros(snapshot.num_files, np.int64)
-    values = watched_files(snapshot, ["partition_values"], watch, "Reading partitions")
+    values = read_live_files(snapshot, ["partition_values"], watch, "Reading partitions")
     return partition_numbers(values, partitioned)[0]
 
 
@@ -112,7 +114,7 @@ def _bounds(snapshot: Snapshot, names: Sequence[str], watch: Watch) -> pa.Table:
     def read(files: FileColumns) -> pa.Table:
         return flatten_statistics(files, chosen).select(kept)
 
-    pieces = over_watched(snapshot, ["path"], parsed_leaves(chosen), read, watch, READING)
+    pieces = reduce_live_files(snapshot, ["path"], parsed_leaves(chosen), read, watch, READING)
     return pa.concat_tables(pieces) if pieces else empty_table(pa.schema([]))
 
 

@@ -21,7 +21,7 @@ from explorer.log.actions.columns import (
 from explorer.log.plain_arrays import EMPTY, Numbers, read_numbers
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
-from explorer.scan.watched import watched_files
+from explorer.scan.live_file_reads import read_live_files
 from explorer.table.counts import count
 from explorer.table.frames import believed_sizes
 from explorer.table.snapshot import Snapshot
@@ -88,7 +88,7 @@ def file_layout(
     """The sizes of a version against `target` bytes, by default the table's own."""
     if target is not None and target <= 0:
         raise InvalidArgumentError(
-            f"{target} is no size of a file.",
+            f"{target} is not a valid file size.",
             reason="Files have at least one byte.",
             remedy="Give a number of bytes above zero.",
         )
@@ -97,7 +97,7 @@ def file_layout(
     columns = list(snapshot.metadata.partition_columns)
     named = ["size", "partition_values"] if columns else ["size"]
     watch = Watch(progress=progress, cancel=cancel)
-    files = watched_files(snapshot, named, watch, "Reading sizes")
+    files = read_live_files(snapshot, named, watch, "Reading sizes")
     sizes = believed_sizes(files)
     numbers, firsts = partition_numbers(files, columns)
     return Layout(
@@ -229,21 +229,19 @@ def _sentence(layout: Layout) -> str:
     if not saved:
         if small:
             return (
-                f"{small:,} of {files} {'is' if small == 1 else 'are'} below {target}, but none "
-                "lies in a partition with another: there is nothing to put together."
+                f"{small:,} of {files} {'is' if small == 1 else 'are'} below {target}, but no two "
+                "are in the same partition: there is nothing to compact."
             )
         if layout.num_files == 1:
             return f"The only file is not below {target}."
         return f"None of {files} is below {target}."
     first: dict[str, Any] = layout.partitions.slice(0, 1).to_pylist()[0]
     rewritten = render_byte_size(first["small_bytes"])
-    where = "" if not first["partition"] else f" Begin with {partition_in_words(first)}:"
-    gain = f" writing {rewritten} again makes {first['files_after']:,} of "
-    gain += f"{first['small_files']:,} small files."
-    text = gain if where else f" W{gain[2:]}"
+    start = "R" if not first["partition"] else f"Start with {partition_in_words(first)}: r"
     return (
-        f"{small:,} of {files} {'is' if small == 1 else 'are'} below {target}; {saved:,} could be "
-        f"saved.{where}{text}"
+        f"{small:,} of {files} {'is' if small == 1 else 'are'} below {target}; OPTIMIZE "
+        f"saves {count(saved, 'file')}. {start}ewriting {rewritten} turns "
+        f"{first['small_files']:,} small files into {first['files_after']:,}."
     )
 
 

@@ -33,19 +33,19 @@ COLUMNS: dict[str, Column] = {
 }
 
 _FILES = (
-    "VACUUM may delete a file this long after it was removed from the table, and Delta Spark "
-    "4.1 and newer travels no further back, whether the files are there or not"
+    "VACUUM may delete a file this long after its removal from the table, and Delta Spark 4.1 "
+    "and newer reads no further back, whether the files exist or not"
 )
-_LOG = "commits and checkpoints this old may be deleted once a newer checkpoint is old enough too"
+_LOG = "commits and checkpoints this old may be deleted once a newer checkpoint is as old"
 UNREAD = "the default: the table's own value cannot be read"
-"""The source of a value that counts for who does not refuse to go on, as we do."""
+"""The source of a value that other engines may use; maintenance here refuses to go on."""
 
 _UNREAD = (
-    "maintenance here deletes nothing until it is set anew, and other engines take the default, "
-    "which this window is, or fail"
+    "maintenance here deletes nothing until it is set to a valid value; other engines fail, or "
+    "take the default, which this window shows"
 )
 _DECIDE: Final = (DELETED_FILE_RETENTION, LOG_RETENTION, LOG_CLEANUP)
-_LOG_OFF = "the table asks that its log is never cleaned up (delta.enableExpiredLogCleanup)"
+_LOG_OFF = "the table turns log cleanup off (delta.enableExpiredLogCleanup)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """How far time travel and the change data feed go, version by version
 (spec: Metadata Cleanup, Add CDC File, Reader Requirements for AddCDCFile).
 
-The log alone tells which versions can be put together, and whose files are within
+The log alone tells which versions can be reconstructed, and whose files are within
 retention. Whether the others still have their files only a listing tells.
 """
 
@@ -31,6 +31,13 @@ from explorer.files.reachable import (
 from explorer.files.store_paths import file_of_each
 from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
 from explorer.inspect.frame_rows import plain_rows
+from explorer.inspect.reach._commit_facts import (
+    NO_COMMIT_FACTS,
+    READ_AT_ONCE,
+    CommitFacts,
+    read_commit_facts,
+    why_refused,
+)
 from explorer.inspect.reach._frames import (
     DATA_GONE,
     GONE,
@@ -53,7 +60,6 @@ from explorer.inspect.reach._frames import (
     time_or_null,
 )
 from explorer.inspect.reach._retention_windows import Windows, build_windows
-from explorer.inspect.reach._told import NOTHING_TOLD, READ_AT_ONCE, Told, read_told, why_refused
 from explorer.inspect.reach.wording import reach_sentence, versions_in_words
 from explorer.log.actions.columns import string_column
 from explorer.log.folder.listing import LogListing
@@ -145,9 +151,9 @@ def reach_by_log(
     """
     watch = Watch(progress=progress, cancel=cancel)
     known = _look(table, now, watch, READ_WHOLE)
-    told = NOTHING_TOLD
+    told = NO_COMMIT_FACTS
     if len(known.listing.commits) <= READ_AT_ONCE or why_refused(known.protocol):
-        told = read_told(table, known.listing, known.opens, watch)
+        told = read_commit_facts(table, known.listing, known.opens, watch)
         known = known.without(told.unreadable)
     return _answer(known, told)
 
@@ -162,7 +168,7 @@ def reach_by_files(
     """The same with every commit read and everything below the table's root listed."""
     watch = Watch(progress=progress, cancel=cancel)
     known = _look(table, now, watch, None)
-    told = read_told(table, known.listing, known.opens, watch)
+    told = read_commit_facts(table, known.listing, known.opens, watch)
     known = known.without(told.unreadable)
     seen, problems = _look_at_files(table, known, watch)
     return _answer(known, told, seen, " ".join(problems) or None)
@@ -171,7 +177,7 @@ def reach_by_files(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
     """What a listing says, and opening the newest version: by version, when it was committed (0:
-    unknown), whether its commit is there, whether it can be put together (`opens`) and whether it
+    unknown), whether its commit is there, whether it can be reconstructed (`opens`) and whether it
     could by the names in the log (`is_named`); `protocol` is that of the newest version that can,
     None where none can."""
 
@@ -196,12 +202,12 @@ class _Known:
         return replace(self, listing=listing, opens=self.opens & _opens(listing, has_commit))
 
     def open_before(self, version: int) -> int | None:
-        """The newest version before this one that can be put together."""
+        """The newest version before this one that can be reconstructed."""
         found = np.flatnonzero(self.opens[:version])
         return int(found[-1]) if len(found) else None
 
     def open_since(self, version: int) -> int:
-        """The oldest version from which on each up to this one can be put together."""
+        """The oldest version from which on each up to this one can be reconstructed."""
         closed = np.flatnonzero(~self.opens[:version])
         return int(closed[-1]) + 1 if len(closed) else 0
 
@@ -253,7 +259,7 @@ def _look_at_files(table: Table, known: _Known, watch: Watch) -> tuple[list[_See
         except CorruptLogError as error:
             problems.append(
                 f"The files of {versions_in_words([(known.open_since(until), until)])} were not "
-                f"looked at. {error.problem} {error.reason}"
+                f"checked. {error.problem} {error.reason}"
             )
             until = known.open_before(known.open_since(until))
             continue
@@ -305,7 +311,7 @@ def _in_force(
     table: Table, opens: Flags, watch: Watch, limit: int | None
 ) -> tuple[Protocol | None, InCommitTimes | None, Mapping[str, str]]:
     """The protocol, since when in-commit timestamps count, and the properties, of the newest
-    version that can be put together; nothing where none can."""
+    version that can be reconstructed; nothing where none can."""
     last = np.flatnonzero(opens)
     if not len(last):
         return None, None, {}
@@ -326,7 +332,7 @@ def _in_force(
 
 
 def _opens(listing: LogListing, has_commit: Flags) -> Flags:
-    """Which versions can be put together: from the newest complete checkpoint that is not
+    """Which versions can be reconstructed: from the newest complete checkpoint that is not
     newer, or from the first commit, every commit is there."""
     count = len(has_commit)
     numbers = np.arange(count)
@@ -364,7 +370,7 @@ def _change_files_written(events: FileEvents, listed: ListedFiles, store: ReadSt
 
 
 def _answer(
-    known: _Known, told: Told, seen: Sequence[_Seen] = (), problem: str | None = None
+    known: _Known, told: CommitFacts, seen: Sequence[_Seen] = (), problem: str | None = None
 ) -> Reachability:
     feeds = told.feeds
     latest = len(known.times) - 1

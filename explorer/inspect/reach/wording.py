@@ -39,7 +39,7 @@ def reach_sentence(
         )
     elif spark_from is not None:
         parts.append(
-            f"Delta Spark 4.1 and newer travels back to version {spark_from} at most, because of "
+            f"Delta Spark 4.1 and newer reads back to version {spark_from} at most, because of "
             f"delta.deletedFileRetentionDuration ({window['value']}, {window['source']})."
         )
     if log["source"] == UNREAD:
@@ -98,14 +98,14 @@ def _travel(
     promised = found.get("promised", [])
     text = f"{_first_letter(lost)}. " if lost else ""
     if promised == [(0, latest)]:
-        return f"{text}Every version can be read, as far as the log tells."
+        return f"{text}Every version can be read, as far as the log says."
     if promised:
-        text += f"{_first_letter(versions_in_words(promised))} can be read, as far as the log tells"
+        text += f"{_first_letter(versions_in_words(promised))} can be read, as far as the log says"
     if risky := found.get("unprotected"):
         text += "; " if promised else ""
         words = versions_in_words(risky)
         text += f"{words if promised else _first_letter(words)} may have lost files to a vacuum, "
-        text += "which only a listing of the files tells"
+        text += "which only a listing of the files shows"
     return f"{text}." if text and not text.endswith(". ") else text.strip()
 
 
@@ -113,7 +113,7 @@ def _feed(found: dict[str, list[tuple[int, int]]], latest: int, *, has_listed: b
     if found.get("not enabled") == [(0, latest)]:
         return "The change feed is not enabled."
     if "not read yet" in found:
-        return "Since when the change feed is enabled is known once the commits were read."
+        return "Read the commits to see since when the change feed is enabled."
     there = _joined(found, ("readable", "readable, unprotected", "promised", "unprotected"))
     gone = [
         f"{versions_in_words(found[state])} ({state})"
@@ -127,7 +127,7 @@ def _feed(found: dict[str, list[tuple[int, int]]], latest: int, *, has_listed: b
         return f"The change feed of {versions_in_words(there)} can be read{left}."
     text = f"The change feed is recorded for {versions_in_words(there)}{left}"
     if risky := found.get("unprotected"):
-        text += f"; of {versions_in_words(risky)} a vacuum may have deleted files"
+        text += f"; a vacuum may have deleted files of {versions_in_words(risky)}"
     return f"{text}."
 
 

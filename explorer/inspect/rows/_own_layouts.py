@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from explorer.comparison.matched_fields import MatchedField, match_schemas
 from explorer.comparison.schema_changes import schema_changes
 from explorer.errors import CorruptLogError, DeltaError
-from explorer.log.commits.commit_file import lines_backwards, may_name, parse_action
+from explorer.log.commits.commit_file import lines_reversed, may_name, parse_action
 from explorer.log.reconcile.small_actions import SmallActions
 from explorer.protocol.features.column_mapping import column_mapping_mode
 from explorer.protocol.features.type_widening import is_widening
@@ -105,7 +105,7 @@ class OwnLayouts:
 
 def _small_actions(data: bytes, version: int) -> SmallActions:
     found, name = SmallActions(), render_commit_name(version)
-    for number, line in lines_backwards(data):
+    for number, line in lines_reversed(data):
         found.offer(parse_action(line, name, number), f"{name}:{number}")
     return found
 

@@ -64,7 +64,11 @@ class ChangeTotals:
             if count
         ]
         some = self.versions.num_rows
-        where = span if number == 1 else f"{some:,} of the {number:,} versions, {span}"
+        where = (
+            span
+            if number == 1
+            else f"{some:,} of {number:,} versions ({span.removeprefix('versions ')})"
+        )
         return f"Rows changed in {where}: {', '.join(parts)}."
 
 

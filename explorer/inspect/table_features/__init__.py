@@ -1,5 +1,5 @@
-"""Table features: supported, active, since which commit, and what they ask of writers (spec: Table
-Features).
+"""Table features: supported, active, since which commit, and what they require of writers (spec:
+Table Features).
 
 In: a table or a snapshot. Out: a row for each feature or rule.
 

@@ -108,8 +108,8 @@ class _Read:
 
 
 class _FoundChanges:
-    """The changes in the commits of tables that were looked at. Of a table that was made anew
-    the newest commit tells."""
+    """The changes in the commits of tables that were read before. A table that was created
+    again in the same place is recognised by its newest commit."""
 
     def __init__(self) -> None:
         self._held: WeakKeyDictionary[Table, _Read] = WeakKeyDictionary()

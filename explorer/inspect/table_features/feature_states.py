@@ -41,7 +41,7 @@ class FeatureState:
 class FeatureFacts:
     """What features are judged by: `schema` is None where it cannot be read, `domains` (their
     configurations, by name) where a snapshot is refused. `untimed_version` is the version whose
-    commit has no in-commit timestamp, None where it has one or nobody knows."""
+    commit has no in-commit timestamp, None where it has one or that is unknown."""
 
     protocol: Protocol
     metadata: Metadata

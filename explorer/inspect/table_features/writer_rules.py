@@ -136,7 +136,7 @@ def rule_rows(rules: Rules) -> Iterator[tuple[Any, ...]]:
         source = known.CHECKPOINT_PROTECTION_VERSION.name
         yield _row(rules, "checkpoint protection", "checkpointProtection", source, text)
     if is_catalog_managed(rules.protocol):
-        text = "a catalog decides which commits count; what is published may be behind"
+        text = "a catalog decides which commits count; the published ones may lag behind"
         yield _row(rules, "catalog managed", "catalogManaged", "protocol", text)
 
 
@@ -174,7 +174,7 @@ def _clustering(rules: Rules) -> Iterator[tuple[Any, ...]]:
         column = None if rules.schema is None else logical_path(path, rules.schema, mode)
         text = f"stored as {render_path(path)}"
         if column is None:
-            text += ", which is no column of the schema"
+            text += ", which is not a column of the schema"
         yield _row(rules, "clustering", "clustering", CLUSTERING_DOMAIN, text, column=column)
 
 

@@ -25,7 +25,7 @@ from explorer.log.small_file import MOST_SIDECARS
 from explorer.protocol.filenames import LAST_CHECKPOINT, LOG_FOLDER, SIDECAR_FOLDER
 from explorer.protocol.last_checkpoint import EmbeddedCheckpoint
 from explorer.protocol.paths import decode_path, is_absolute
-from explorer.storage.at_once import each
+from explorer.storage.concurrent_reads import map_concurrently
 from explorer.storage.ports import ObjectInfo, RangeStore, ReadStore, offers
 
 _MAX_DEPTH = 100
@@ -175,7 +175,7 @@ def _read_parquet(
     parts: list[ParquetPart] = []
     sidecars: list[tuple[Any, Any]] = []
     versions: list[Any] = []
-    for part, actions in each(store, read, names):
+    for part, actions in map_concurrently(store, read, names):
         parts.append(part)
         for action in actions:
             if (sidecar := action.get("sidecar")) is not None:

@@ -1,4 +1,4 @@
-"""Fields of file actions that nobody here knows, kept by whoever writes the actions again
+"""Unknown fields of file actions, which are kept when the actions are written again
 (spec: Protocol Evolution, Checkpoints).
 
 Columns have no place for them. A checkpoint holds them as columns of its own; what commits

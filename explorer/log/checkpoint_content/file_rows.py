@@ -34,7 +34,7 @@ from explorer.protocol.known_properties import (
     CHECKPOINT_STATS_AS_JSON,
     CHECKPOINT_STATS_AS_STRUCT,
 )
-from explorer.storage.at_once import read_ahead
+from explorer.storage.concurrent_reads import prefetch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +92,8 @@ def build_state_rows(loaded: LoadedVersion, content: CheckpointContent) -> FileA
     return FileActionRows(
         add_type=add_type,
         remove_type=remove_type,
-        adds=read_ahead(adds()),
-        removes=read_ahead(removes()),
+        adds=prefetch(adds()),
+        removes=prefetch(removes()),
         count_adds=lambda: state.count("add"),
     )
 

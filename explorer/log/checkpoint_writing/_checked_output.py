@@ -74,11 +74,14 @@ def open_checked_output(store: WriteStore, path: str) -> Iterator[CheckedOutput]
 
 def check_written(store: ReadStore, file: CheckedFile) -> None:
     """Raise `CorruptLogError` where the store does not hold what was written."""
-    with store.open_input(file.path) as source:
-        found = size = 0
-        while piece := source.read(_PIECE):
-            found = zlib.crc32(piece, found)
-            size += len(piece)
+    found = size = 0
+    try:
+        with store.open_input(file.path) as source:
+            while piece := source.read(_PIECE):
+                found = zlib.crc32(piece, found)
+                size += len(piece)
+    except DeltaError as error:
+        raise not_read_back(file.path, error.reason.rstrip(".")) from error
     if (size, found) != (file.size, file.checksum):
         raise not_read_back(file.path, f"{file.size} bytes were written and {size} other ones read")
 

@@ -44,9 +44,9 @@ def check_reads_back(
     Raises `CorruptLogError` where anything is not as it was written.
     """
     name = files.names[0]
+    for file in written:
+        check_written(store, file)
     try:
-        for file in written:
-            check_written(store, file)
         checkpoint = read_checkpoint(store, files)
         state = LogState(store, checkpoint, EMPTY_TAIL, KeyCache(0))
         counts = state.count("add"), state.count("remove")

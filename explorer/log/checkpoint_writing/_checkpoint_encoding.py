@@ -54,7 +54,7 @@ def encode_groups(
 ) -> Generator[EncodedGroup, None, None]:
     """The row groups of a file of `small` actions and file actions, in this order;
     `pieces` are asked for as there is room for them."""
-    # see `explorer.storage.at_once` for why it stands here
+    # see `explorer.storage.concurrent_reads` for why it stands here
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
 
     waiting: deque[tuple[FileAction | None, _Jobs]] = deque()

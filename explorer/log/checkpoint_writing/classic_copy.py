@@ -27,7 +27,7 @@ from explorer.log.checkpoint_writing._checked_output import (
 )
 from explorer.log.checkpoint_writing._checkpoint_check import Expected, check_reads_back
 from explorer.log.checkpoint_writing._checkpoint_files import write_rows
-from explorer.log.commits.commit_file import lines_backwards, parse_action
+from explorer.log.commits.commit_file import lines_reversed, parse_action
 from explorer.log.folder.listing import CheckpointFiles
 from explorer.log.reconcile.tail import EMPTY_TAIL
 from explorer.log.state.key_cache import KeyCache
@@ -75,7 +75,7 @@ def _copy_bytes(store: WriteStore, source: str, path: str) -> CheckedFile:
 
 def _read_lines(store: ReadStore, path: str) -> tuple[ActionLine, ...]:
     name = path.rpartition("/")[2]
-    numbered = [*lines_backwards(read_json_checkpoint(store, path))]
+    numbered = [*lines_reversed(read_json_checkpoint(store, path))]
     found = [parse_action(line, name, number) for number, line in reversed(numbered)]
     # what readers pass over has no column, and is kept where it stands
     return tuple(line for line in found if line.keys() <= CHECKPOINT_ACTIONS)

@@ -170,8 +170,8 @@ def _check_reads_back(
     compaction: Compaction,
     expected: tuple[int, int, SmallActions],
 ) -> None:
+    check_written(store, written)
     try:
-        check_written(store, written)
         adds, removes = _Counter(), _Counter()
         replay = Replay(adds, removes)
         replay.read_compaction(store.read(written.path), compaction)

@@ -29,13 +29,13 @@ _VALUES: Final = "partitionValues"
 _TEXTS: Final = frozenset({str, NoneType})
 _PLAIN: Final = frozenset({bool, int, float})
 
-Oddness = Literal["byte order mark", "stray x", "partition value"]
+Deviation = Literal["byte order mark", "stray x", "partition value"]
 
 
-class OddLine(NamedTuple):
-    """What is wrong with a line whose action is clear all the same."""
+class DeviatingLine(NamedTuple):
+    """A line that deviates from the specification but whose action is unambiguous."""
 
-    what: Oddness
+    what: Deviation
     name: str
     number: int
 
@@ -65,7 +65,7 @@ def _quoted(kind: str) -> bytes:
     return f'"{kind}"'.encode()
 
 
-def lines_backwards(data: bytes) -> Iterator[tuple[int, Line]]:
+def lines_reversed(data: bytes) -> Iterator[tuple[int, Line]]:
     """The lines of a log file that hold something, last first, with their number (1-based)."""
     if len(data) <= _PIECE:
         lines = data.split(b"\n")
@@ -91,7 +91,7 @@ def lines_backwards(data: bytes) -> Iterator[tuple[int, Line]]:
 
 
 def parse_action(
-    line: Line, name: str, number: int, odd: list[OddLine] | None = None
+    line: Line, name: str, number: int, odd: list[DeviatingLine] | None = None
 ) -> Mapping[str, Any]:
     """The object on one line of a log file.
 
@@ -117,18 +117,18 @@ def parse_action(
         if type(body) is dict and _has_plain_values(body.get(_VALUES)):
             body[_VALUES] = _values_as_texts(line, kind, name, number)
             if odd is not None:
-                odd.append(OddLine("partition value", name, number))
+                odd.append(DeviatingLine("partition value", name, number))
     return action
 
 
-def _without_stray_bytes(line: Line, name: str, number: int) -> tuple[bytes, list[OddLine]]:
+def _without_stray_bytes(line: Line, name: str, number: int) -> tuple[bytes, list[DeviatingLine]]:
     text, found = bytes(line).rstrip(), []
     if number == 1 and text.startswith(_BYTE_ORDER_MARK):
         text = text.removeprefix(_BYTE_ORDER_MARK)
-        found.append(OddLine("byte order mark", name, number))
+        found.append(DeviatingLine("byte order mark", name, number))
     if text.endswith(_STRAY):
         text = text[:-1]
-        found.append(OddLine("stray x", name, number))
+        found.append(DeviatingLine("stray x", name, number))
     return text, found
 
 

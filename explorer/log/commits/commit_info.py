@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from explorer.errors import CorruptLogError
-from explorer.log.commits.commit_file import lines_backwards, may_name, parse_action
+from explorer.log.commits.commit_file import lines_reversed, may_name, parse_action
 from explorer.log.commits.cycle_collector import without_collector
 from explorer.protocol.filenames import (
     LOG_FOLDER,
@@ -17,7 +17,7 @@ from explorer.protocol.filenames import (
     render_commit_names,
     render_commit_path,
 )
-from explorer.storage.at_once import each
+from explorer.storage.concurrent_reads import map_concurrently
 from explorer.storage.ports import HeadStore, ReadStore, offers
 
 # with in-commit timestamps `commitInfo` is the first line, and nearly every
@@ -75,7 +75,7 @@ def read_provenance(
     parsed, and the modification time of each, None where reading does not tell it."""
     if not offers(store, HeadStore):
         # what is not in a head is asked for by the thread that read the head
-        bodies = each(
+        bodies = map_concurrently(
             store, lambda version: read_body(store, _head(store, version), version), versions
         )
         yield from zip(bodies, repeat(None), strict=False)
@@ -126,7 +126,7 @@ def _info_below(store: ReadStore, head: bytes, version: int) -> CommitInfo:
 def parse_commit_info(data: bytes, version: int) -> CommitInfo:
     """The provenance among all lines of a commit."""
     name = render_commit_name(version)
-    for number, line in lines_backwards(data):
+    for number, line in lines_reversed(data):
         if not may_name(line, "commitInfo"):
             continue
         body = parse_action(line, name, number).get("commitInfo")

@@ -1,7 +1,7 @@
 """The file actions of a large log file as columns, without an object for each (spec: Actions).
 
 Arrow's reader of JSON is several times faster than one line after the other, and takes less:
-a field that nobody knows, one name twice, a number or a word of another type, and whatever is
+an unknown field, one name twice, a number or a word of another type, and whatever is
 no JSON make it give up. Then, and wherever it could have understood something else than a
 reader of lines does, there is no answer here, and the file is to be read line by line.
 """
@@ -25,7 +25,7 @@ from explorer.log.actions.columns import (
     VECTOR_FIELDS,
 )
 from explorer.log.actions.fields import FIELDS, FieldKind, FileAction
-from explorer.log.commits.commit_file import OddLine, parse_action
+from explorer.log.commits.commit_file import DeviatingLine, parse_action
 from explorer.log.plain_arrays import Flags, in_one_piece
 
 _Places: TypeAlias = npt.NDArray[np.int64]
@@ -67,7 +67,7 @@ class LineColumns:
     others: Sequence[tuple[int, bytes]]
 
     def other_actions(
-        self, name: str, odd: list[OddLine] | None = None
+        self, name: str, odd: list[DeviatingLine] | None = None
     ) -> list[tuple[int, Mapping[str, Any]]] | None:
         """The actions on the `others` of the log file `name`, with the numbers of their lines,
         and what is `odd` as in `parse_action`; None where one speaks of a file after all, or
@@ -93,13 +93,13 @@ class LineReader:
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(cancel_futures=True)
 
-    def begin(self, data: bytes) -> ColumnsToCome:
+    def begin(self, data: bytes) -> PendingColumns:
         """Begin to read the bytes of one log file."""
         pieces = [self._pool.submit(_read_piece, data, *piece) for piece in _pieces(data)]
-        return ColumnsToCome(pieces)
+        return PendingColumns(pieces)
 
 
-class ColumnsToCome:
+class PendingColumns:
     """What a log file says, as soon as it has been read."""
 
     def __init__(self, pieces: Sequence[Future[_Piece | None]]) -> None:

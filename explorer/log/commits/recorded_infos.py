@@ -81,7 +81,7 @@ class _Piece:
 
 
 def _read_in_columns(store: HeadStore, versions: Sequence[int]) -> Iterator[RecordedInfos]:
-    # see `explorer.storage.at_once` for why the first stands here; the other brings a parser
+    # see `explorer.storage.concurrent_reads` for why the first is here; the other brings a parser
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
 
     from explorer.log.commits.info_columns import InfoReader  # noqa: PLC0415

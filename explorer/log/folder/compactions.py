@@ -1,4 +1,4 @@
-"""Which log compaction files spare reading commits (spec: Log Compaction Files).
+"""Which log compaction files are read instead of commits (spec: Log Compaction Files).
 
 A compaction file stands for exactly its range of commits: the actions that are
 left when they are reconciled. It is used where all of that range is wanted. One
@@ -21,14 +21,13 @@ Step = int | Compaction
 
 
 class UnusableCompactionError(CorruptLogError):
-    """A compaction file that cannot stand for its commits."""
+    """A log compaction file that cannot replace its commits."""
 
     def __init__(self, compaction: Compaction, reason: str) -> None:
         super().__init__(
             f"The log compaction file {compaction.name} cannot be used.",
             reason=reason,
-            remedy="Nothing is lost: the commits that it stands for were read instead. Delete it, "
-            "or have it written again.",
+            remedy="Nothing is lost: its commits were read instead. Delete it, or write it again.",
             spec=_SPEC,
         )
         self.compaction = compaction

@@ -1,4 +1,4 @@
-"""The hint to the newest checkpoint, held against the listing (spec: Last Checkpoint File).
+"""The hint to the newest checkpoint, checked against the listing (spec: Last Checkpoint File).
 
 The listing tells which checkpoints there are. What the hint repeats of a V2
 checkpoint is used where the listing has that very checkpoint and the hint's checksum
@@ -92,12 +92,12 @@ def validate_hint(store: ReadStore, listing: LogListing) -> list[Problem]:
     if hint.last.version > (newest := listing.latest_version or 0):
         return [
             _problem(
-                f"The hint _last_checkpoint names version {hint.last.version}, and the newest "
+                f"The hint _last_checkpoint names version {hint.last.version}, but the newest "
                 f"version in the log is {newest}.",
-                "The newer commits and their checkpoint were removed, or the log was not copied "
-                "whole.",
-                "Restore them from a backup. If they never were, the next checkpoint replaces the "
-                "hint.",
+                "The newer commits and their checkpoint were removed, or the copy of the log is "
+                "incomplete.",
+                "Restore them from a backup. If they never existed, the next checkpoint replaces "
+                "the hint.",
             )
         ]
     return [

@@ -81,7 +81,7 @@ class LogListing:
 
     @property
     def latest_version(self) -> int | None:
-        """The newest version that a commit or a complete checkpoint speaks of."""
+        """The newest version that has a commit or a complete checkpoint."""
         newest = [self.commits[-1]] if self.commits else []
         if self.checkpoints:
             newest.append(self.checkpoints[-1].version)

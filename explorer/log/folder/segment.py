@@ -43,7 +43,7 @@ def build_segment(listing: LogListing, version: int | None = None) -> LogSegment
     """The segment of `version`, or of the latest version where it is None.
 
     It begins at the newest complete checkpoint that is not newer than `version`.
-    Raises `NotFoundError` for a version that the log does not speak of,
+    Raises `NotFoundError` for a version that is not in the log,
     `CorruptLogError` where commits that it needs are missing.
     """
     latest = listing.latest_version
@@ -75,7 +75,7 @@ def newest_named(listing: LogListing) -> int:
 
 
 def in_words(segment: LogSegment) -> str:
-    """What a version is put together from: `the checkpoint of version 10 and 5 commits`."""
+    """What a version is read from: `the checkpoint of version 10 and 5 commits`."""
     number = len(segment.commits)
     commits = "1 commit" if number == 1 else f"{number:,} commits"
     if segment.checkpoint is None:
@@ -120,8 +120,8 @@ def _speaks_of(listing: LogListing, version: int) -> bool:
 def _incomplete(listing: LogListing, version: int) -> CorruptLogError:
     missing = gaps_in_words(needed_commits(listing, version))
     return CorruptLogError(
-        f"Version {version} cannot be put together, because its checkpoint lacks parts.",
-        reason=f"Without it commits are needed that are missing ({missing}).",
+        f"Version {version} cannot be reconstructed, because its checkpoint lacks parts.",
+        reason=f"The commits that would replace it are missing ({missing}).",
         remedy=_restore(listing),
         kind="log_gap",
         spec="Multi-part checkpoint",
@@ -161,7 +161,7 @@ def gaps_in_words(missing: Sequence[range]) -> str:
 def _restore(listing: LogListing) -> str:
     """The way out where what is left in the `listing` does not lead to a version."""
     if not listing.checkpoints and listing.commits[:1] != (0,):
-        return "Restore the missing files from a backup: what is left leads to no version."
+        return "Restore the missing files from a backup: without them no version can be opened."
     return (
         "Restore the missing files from a backup, or ask for an older version by its number; "
         "`inspect` shows the newest that can be read."
@@ -176,11 +176,11 @@ def no_other_way(
     if failed.kind != UnusableCheckpointError.default_kind:
         return failed
     if missing := needed_commits(listing, version):
-        other = f"Without it commits are needed that are missing ({gaps_in_words(missing)})."
+        other = f"The commits that would replace it are missing ({gaps_in_words(missing)})."
     else:
         other = f"The commits do not help: {cause.problem} {cause.reason}"
     return UnusableCheckpointError(
-        f"Version {version} cannot be put together, because its checkpoint cannot be used.",
+        f"Version {version} cannot be reconstructed, because its checkpoint cannot be used.",
         reason=f"{failed.problem} {failed.reason} {other}",
         remedy=_restore(listing),
         spec=failed.spec,
@@ -192,7 +192,7 @@ def _gap(listing: LogListing, wanted: int, missing: list[range]) -> CorruptLogEr
     verb = "is" if len(missing) == 1 and len(missing[0]) == 1 else "are"
     also = " and no usable checkpoint covers them" if listing.checkpoints else ""
     return CorruptLogError(
-        f"Version {wanted} can no longer be put together.",
+        f"Version {wanted} can no longer be reconstructed.",
         reason=f"The log has non-contiguous versions ({shown} {verb} missing){also}.",
         remedy=_restore(listing),
         kind="log_gap",

@@ -1,7 +1,7 @@
-"""The rule of reconciliation (spec: Action Reconciliation).
+"""Action reconciliation (spec: Action Reconciliation).
 
-In: log files, newest first. Out: a `Tail`, which is what the commits after a checkpoint come to:
-the actions in force, and the keys of files that they decide.
+In: log files, newest first. Out: a `Tail`, the result of the commits after a checkpoint: the
+actions in force, and the keys of the files that they add or remove.
 
 Read first: `replay`, then `tail`.
 """

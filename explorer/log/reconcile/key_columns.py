@@ -39,7 +39,7 @@ class GroupKeys:
 
 
 def decided_keys(tail: Tail) -> pa.ChunkedArray:
-    """The key of every file that a run of commits speaks of."""
+    """The key of every file that a run of commits mentions."""
     chunks = [*keys_of(tail.adds).chunks, *keys_of(tail.removes).chunks]
     return pa.chunked_array(chunks, pa.string())
 

@@ -19,9 +19,9 @@ from explorer.errors import CorruptLogError, Problem
 from explorer.log.actions.action_rows import wrong_field
 from explorer.log.actions.fields import FileAction
 from explorer.log.actions.keys import file_key
-from explorer.log.commits.commit_file import OddLine, lines_backwards, parse_action
+from explorer.log.commits.commit_file import DeviatingLine, lines_reversed, parse_action
 from explorer.log.commits.cycle_collector import without_collector
-from explorer.log.commits.lines_ahead import LARGE_FILE
+from explorer.log.commits.prefetched_columns import LARGE_FILE
 from explorer.log.folder.compactions import UnusableCompactionError
 from explorer.log.folder.listing import Compaction
 from explorer.log.reconcile.small_actions import SmallActions, SmallKey, keys_of_small
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from explorer.log.actions.action_structs import FileActions
     from explorer.log.commits.line_columns import LineColumns
-    from explorer.log.reconcile._odd_lines import OddLines
+    from explorer.log.reconcile._deviations import Deviations
 
 
 class _Twice(NamedTuple):
@@ -135,7 +135,7 @@ class Replay:
         self._sidecars: list[Any] = []
         self._checkpoint_versions: list[Any] = []
         self._problems: list[Problem] = []
-        self._odd_lines: OddLines | None = None
+        self._deviations: Deviations | None = None
 
     def read_compaction(
         self, data: bytes, compaction: Compaction, columns: LineColumns | None = None
@@ -158,7 +158,7 @@ class Replay:
             raise UnusableCompactionError(compaction, "The file holds no action.")
         small = self.small
         if compaction.first == 0 and (small.protocol is None or small.metadata is None):
-            reason = "It begins with the table, and has no protocol or no metadata."
+            reason = "It creates the table, but has no protocol or no metadata."
             raise UnusableCompactionError(compaction, reason)
 
     def read_commit(self, data: bytes, name: str, columns: LineColumns | None = None) -> None:
@@ -194,8 +194,8 @@ class Replay:
         small_keys: set[SmallKey] = set()
         self._vectored = {}
         add, remove = ("add", name), ("remove", name)
-        odd: list[OddLine] = []
-        for number, line in lines_backwards(data):
+        odd: list[DeviatingLine] = []
+        for number, line in lines_reversed(data):
             empty = False
             action = parse_action(line, name, number, odd)
             if odd:
@@ -223,7 +223,7 @@ class Replay:
     ) -> bool:
         """Whether the columns tell all that the lines of a file do; nothing of it has been
         taken where they do not."""
-        odd: list[OddLine] = []
+        odd: list[DeviatingLine] = []
         others = columns.other_actions(name, odd)
         if others is None:
             return False
@@ -286,13 +286,13 @@ class Replay:
             self._note_twice(what, name, number)
         return False
 
-    def _take_odd(self, lines: Sequence[OddLine]) -> None:
-        if lines and self._odd_lines is None:
-            from explorer.log.reconcile._odd_lines import OddLines  # noqa: PLC0415  # it is rare
+    def _take_odd(self, lines: Sequence[DeviatingLine]) -> None:
+        if lines and self._deviations is None:
+            from explorer.log.reconcile._deviations import Deviations  # noqa: PLC0415  # it is rare
 
-            self._odd_lines = OddLines()
-        if self._odd_lines is not None:
-            self._odd_lines.take(lines)
+            self._deviations = Deviations()
+        if self._deviations is not None:
+            self._deviations.take(lines)
 
     def _note_twice(self, what: str, name: str, line: int) -> None:
         held = self._twice.get(name)
@@ -301,11 +301,11 @@ class Replay:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with the files and did not stand in the way."""
+        """Problems of the log files that did not prevent reading them."""
         twice = [_told_twice(found, name) for name, found in self._twice.items()]
         for (kind, name), found in self._paths_twice.items():
             twice.append(_told_path_twice(found, kind, name))
-        odd = () if self._odd_lines is None else self._odd_lines.problems
+        odd = () if self._deviations is None else self._deviations.problems
         return (*self._problems, *odd, *twice)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from explorer.errors import CorruptLogError, DeltaError, NotFoundError, Problem
 from explorer.log.actions.action_rows import ActionCollector, ActionRows
 from explorer.log.actions.fields import FileAction
-from explorer.log.commits.lines_ahead import columns_of, with_columns
+from explorer.log.commits.prefetched_columns import columns_of, with_columns
 from explorer.log.folder.compactions import Step, UnusableCompactionError, plan_replay
 from explorer.log.folder.listing import Compaction
 from explorer.log.reconcile.replay import Replay
@@ -63,7 +63,7 @@ class Tail:
 
     @property
     def decides_files(self) -> bool:
-        """Whether it speaks of any file."""
+        """Whether it adds or removes any file."""
         return bool(self.add_rows.num_rows or self.remove_rows.num_rows)
 
 

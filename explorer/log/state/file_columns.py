@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from explorer.log.reconcile.key_columns import parts_of
 from explorer.protocol.actions import FieldPath
-from explorer.storage.at_once import Answer
+from explorer.storage.concurrent_reads import Answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,7 +41,7 @@ from explorer.log.state._live_groups import (
 from explorer.log.state.file_columns import FileColumns
 from explorer.log.state.key_cache import KeyCache
 from explorer.protocol.actions import FieldPath
-from explorer.storage.at_once import Answer, Job, at_once, each
+from explorer.storage.concurrent_reads import Answer, Job, map_concurrently, run_concurrently
 from explorer.storage.ports import RangeStore, ReadStore, offers
 
 _TYPES = {
@@ -217,7 +217,7 @@ class LogState:
         return pa.schema([(name, types[name]) for name in columns])
 
     def _ahead(self, work: Callable[[Job], Answer], jobs: Sequence[Job]) -> Iterator[Answer]:
-        return at_once(work, jobs, self._readers) if len(jobs) > 1 else map(work, jobs)
+        return run_concurrently(work, jobs, self._readers) if len(jobs) > 1 else map(work, jobs)
 
     def _rows(self, action: FileAction) -> tuple[pa.Table, pa.Table]:
         inline = self._checkpoint.inline if self._checkpoint else EMPTY_TAIL
@@ -234,7 +234,7 @@ class LogState:
         if self._checkpoint is None:
             return []
         if self._opened is None:
-            sidecars = each(
+            sidecars = map_concurrently(
                 self._store,
                 lambda sidecar: open_part(self._store, sidecar.path, sidecar.size),
                 self._checkpoint.sidecars,

@@ -14,6 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.errors import InvalidArgumentError
 from explorer.log.actions.columns import int64_scalar
 from explorer.log.plain_arrays import ZERO, in_one_piece
 from explorer.log.state._statistics_rendering import render_statistics
@@ -151,15 +152,29 @@ def indexed_places(metadata: Metadata) -> list[FieldPlace]:
     return places if count < 0 else places[:count]
 
 
-def unknown_columns(metadata: Metadata, named: str) -> list[str]:
+def _unknown_columns(metadata: Metadata, named: str) -> list[str]:
     """Those columns of a `delta.dataSkippingStatsColumns` that no statistics can be kept for,
     as they are written there: the table has none of that name, or is partitioned by it."""
     ways = {way for place in _places(metadata) for way in _ways_to(place)}
     return [text for name, text in _named_columns(named).items() if name and name not in ways]
 
 
+def check_statistics_columns(metadata: Metadata, named: str) -> None:
+    """Raise `InvalidArgumentError` where a `delta.dataSkippingStatsColumns` names a column that
+    no statistics can be kept for: there would be none, and nobody would be told."""
+    unknown = _unknown_columns(metadata, named)
+    if unknown:
+        raise InvalidArgumentError(
+            f"{STATS_COLUMNS.name} names {', '.join(unknown)[:200]}, and no statistics can be kept "
+            "for it.",
+            reason="The table has no such column, or is partitioned by it.",
+            remedy="Name columns as the schema has them, separated by commas.",
+            spec="Table Properties",
+        )
+
+
 def all_statistics(protocol: Protocol, metadata: Metadata) -> StatisticsStruct:
-    """For every column that statistics may speak of."""
+    """For every column that can have statistics."""
     mode = column_mapping_mode(protocol, metadata.configuration)
     return StatisticsStruct(_places(metadata), mode)
 

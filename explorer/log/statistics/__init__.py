@@ -1,7 +1,7 @@
 """Statistics in JSON as columns of Arrow, many files at a time (spec: Per-file Statistics).
 
 In: the column `stats` of adds. Out: minimum, maximum, null count and `numRecords` of chosen
-columns, typed. Texts of one shape are cut at once, the others are parsed one by one.
+columns, typed. JSON texts of the same shape are parsed together, the others one by one.
 
 Read first: `statistics_text`.
 """

@@ -1,6 +1,6 @@
-"""Plans and receipts as they are kept in the user's folder, never in the table.
+"""Plans and receipts as documents in the user's state folder, never in the table.
 
-In: a plan or a receipt. Out: the document, read back when it is asked for.
+In: a plan or a receipt. Out: its JSON document, and the plan or receipt read from one.
 
 Read first: `state_folder`, then `receipt`.
 """

@@ -63,7 +63,7 @@ def older_plan(
     return ConflictError(
         f"The plan {digest[:12]} was made by an older release.",
         reason=f"Such plans are no longer carried out. {told}",
-        remedy="Make the plan again: what is done already is left out of the new one.",
+        remedy="Plan again: the new plan omits what is done already.",
         kind="plan_stale",
     )
 
@@ -77,7 +77,7 @@ def describe_run(
 ) -> str:
     """How far the execution of such a plan came, in sentences."""
     if not journal:
-        return "It was not begun: nothing was changed by it."
+        return "It was never started: it changed nothing."
     last = next((line for line in reversed(journal) if line.get("event") in _EXECUTIONS), {})
     if last.get("event") == "ended":
         status, receipt = last.get("status"), last.get("receipt")
@@ -88,7 +88,7 @@ def describe_run(
     ]
     done = [_end_of(*each) for each in steps if each[1].done is not None]
     left = [each for each in steps if each[1].done is None]
-    first = f"Its execution was cut off with {len(done)} of {count(len(steps), 'step')} done"
+    first = f"Its execution was interrupted with {len(done)} of {count(len(steps), 'step')} done"
     said = [f"{first}: {', '.join(done)}." if done else f"{first}."]
     if left:
         said.append(_describe_next(*left[0], commit_of))

@@ -79,9 +79,9 @@ class StateFolder:
         root = os.path.realpath(table.uri)
         if os.path.isdir(root) and Path(os.path.realpath(self.place)).is_relative_to(root):
             raise InvalidArgumentError(
-                "Plans and receipts cannot be kept inside of the table.",
-                reason=f"{self.place} lies below {table.uri}, where they would be stray files.",
-                remedy="Name a folder outside of the table with --state-dir.",
+                "Plans and receipts cannot be kept inside the table.",
+                reason=f"{self.place} is inside {table.uri}, where they would be orphaned files.",
+                remedy="Name a folder outside the table with --state-dir.",
             )
 
     def save_plan(self, plan: Plan) -> None:
@@ -171,7 +171,7 @@ class StateFolder:
         except OSError:
             data = b""
         if (found := _parse_receipt(identifier, data)) is None:
-            raise _altered(identifier, "What became of the plan stands in the table's history.")
+            raise _altered(identifier, "See the table's history for what was done.")
         return found
 
     def list_receipts(self) -> list[Receipt]:
@@ -189,7 +189,7 @@ class StateFolder:
     def read_journal(self, digest: str) -> list[dict[str, Any]]:
         """What an execution has noted; lines that were cut off, as by a kill, are left out.
 
-        Raises `InvalidArgumentError` for a journal that cannot be read: nobody knows then how
+        Raises `InvalidArgumentError` for a journal that cannot be read: it is then unknown how
         far the execution has come.
         """
         try:
@@ -201,7 +201,7 @@ class StateFolder:
                 f"The journal of the plan {digest[:_PREFIX]} cannot be read.",
                 reason=f"{error.strerror or 'The file system refused'}, so that it is unknown how "
                 "far its execution has come.",
-                remedy="Make the plan again: what is done already is left out of a new one.",
+                remedy="Plan again: the new plan omits what is done already.",
             ) from error
         lines: list[dict[str, Any]] = []
         for line in data.split(b"\n")[:-1]:
@@ -281,7 +281,7 @@ class StateFolder:
         if len(found) > 1:
             raise InvalidArgumentError(
                 f"Several plans begin with {digest}.",
-                reason="Approval is given to exactly one plan.",
+                reason="An approval is for exactly one plan.",
                 remedy="Give the whole digest; `delta-explorer plans` lists them.",
             )
         if not found:
@@ -458,8 +458,8 @@ def _commit_of(document: Mapping[str, Any], table: Table | None) -> CommitOf | N
 def _later_plan(digest: str) -> DeltaError:
     return ConflictError(
         f"The plan {digest[:_PREFIX]} was made by a later release.",
-        reason="Its format is not known here.",
-        remedy="Carry it out with that release, or make the plan again.",
+        reason="Its format is not supported here.",
+        remedy="Carry it out with that release, or plan again.",
         kind="plan_stale",
     )
 

@@ -10,14 +10,14 @@ from explorer.errors import DeltaError
 from explorer.log.checkpoint.read import read_checkpoint
 from explorer.log.folder.listing import CheckpointFiles
 from explorer.maintenance.features.drop_rules import DROP_RULES
-from explorer.maintenance.plan.planning import Look
+from explorer.maintenance.plan.planning_context import PlanningContext
 from explorer.protocol.actions import Metadata
 from explorer.protocol.features.type_widening import type_changes
 from explorer.protocol.filenames import render_commit_path
 from explorer.protocol.known_properties import CHECKPOINT_POLICY, COLUMN_MAPPING_MODE
 from explorer.protocol.known_properties import DELETION_VECTORS as VECTORS
 from explorer.protocol.schema import parse_schema
-from explorer.transaction.concurrent_commit import parse_winner
+from explorer.transaction.concurrent_commit import parse_concurrent_commit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,20 +31,20 @@ class Trace:
     what: str
 
 
-def find_newest_trace(look: Look, feature: str) -> Trace | None:
+def find_newest_trace(context: PlanningContext, feature: str) -> Trace | None:
     """Look through every commit and checkpoint that is there, newest first; None where no
     reader would miss the feature. Raises `CorruptLogError` for what cannot be read."""
     if not DROP_RULES[feature].protects_history:
         return None
-    found = (_in_commits(look, feature), _in_checkpoints(look, feature))
+    found = (_in_commits(context, feature), _in_checkpoints(context, feature))
     return max((item for item in found if item), key=lambda item: item.version, default=None)
 
 
-def _in_commits(look: Look, feature: str) -> Trace | None:
-    versions = look.listing.commits
+def _in_commits(context: PlanningContext, feature: str) -> Trace | None:
+    versions = context.listing.commits
     for done, version in enumerate(reversed(versions)):
-        look.watch.step(done, len(versions), f"Looking for traces of {feature} in the history")
-        commit = parse_winner(version, look.store.read(render_commit_path(version)))
+        context.watch.step(done, len(versions), f"Looking for traces of {feature} in the history")
+        commit = parse_concurrent_commit(version, context.store.read(render_commit_path(version)))
         if commit.metadata is not None and _metadata_uses(commit.metadata, feature):
             return Trace(version=version, what="its properties or its schema use the feature")
         if feature == "deletionVectors" and (_have(commit.adds) or _have(commit.removes)):
@@ -52,19 +52,19 @@ def _in_commits(look: Look, feature: str) -> Trace | None:
     return None
 
 
-def _in_checkpoints(look: Look, feature: str) -> Trace | None:
+def _in_checkpoints(context: PlanningContext, feature: str) -> Trace | None:
     """A checkpoint of the feature's own kind; and of the oldest one, where the commits before
     it are gone, what it holds."""
-    checkpoints = look.listing.checkpoints
+    checkpoints = context.listing.checkpoints
     if feature == "v2Checkpoint":
-        found = [item for item in checkpoints if item.kind == "v2" or _reads_as_v2(look, item)]
+        found = [item for item in checkpoints if item.kind == "v2" or _reads_as_v2(context, item)]
         if found:
             return Trace(version=found[-1].version, what="it has a V2 checkpoint")
         return None
-    commits = look.listing.commits
+    commits = context.listing.commits
     if not checkpoints or (commits and commits[0] == 0):
         return None
-    oldest = look.table.snapshot(version=checkpoints[0].version)
+    oldest = context.table.snapshot(version=checkpoints[0].version)
     files = oldest.physical_files("add", ["deletion_vector"])
     in_files = feature == "deletionVectors" and _have(files)
     if in_files or _metadata_uses(oldest.metadata, feature):
@@ -72,12 +72,12 @@ def _in_checkpoints(look: Look, feature: str) -> Trace | None:
     return None
 
 
-def _reads_as_v2(look: Look, files: CheckpointFiles) -> bool:
+def _reads_as_v2(context: PlanningContext, files: CheckpointFiles) -> bool:
     """Whether a checkpoint under the classic name has its files in sidecars."""
     try:
-        return files.kind == "classic" and bool(read_checkpoint(look.store, files).sidecars)
+        return files.kind == "classic" and bool(read_checkpoint(context.store, files).sidecars)
     except DeltaError:
-        return True  # nobody can tell
+        return True  # unknown, so to be on the safe side
 
 
 def _metadata_uses(metadata: Metadata, feature: str) -> bool:
@@ -99,7 +99,7 @@ def _has_type_changes(metadata: Metadata) -> bool:
     try:
         return bool(type_changes(parse_schema(metadata.schema_string)))
     except DeltaError:
-        return True  # nobody can tell
+        return True  # unknown, so to be on the safe side
 
 
 def _have(files: pa.Table) -> bool:

@@ -1,9 +1,9 @@
 """Planning to drop a feature (spec: Table Features, Protocol Evolution; Checkpoint
 Protection, proposed).
 
-A feature for writers alone goes in one commit. One that readers must know goes in two
+A feature for writers alone goes in one commit. One that readers must support goes in two
 steps: first nobody uses it any more, then the protocol no longer asks for it. Old versions
-still need it, and there are two ways to keep readers who do not know it away from these:
+still need it, and there are two ways to keep readers that do not support it away from these:
 checkpoints that nobody may remove alone, or waiting until those versions are gone.
 """
 
@@ -30,7 +30,7 @@ from explorer.maintenance.plan.file_list import build_files, join_files
 from explorer.maintenance.plan.guards import in_words
 from explorer.maintenance.plan.newest_times import judge_committing, judge_following
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
-from explorer.maintenance.plan.planning import Look, look_at
+from explorer.maintenance.plan.planning_context import PlanningContext, read_planning_context
 from explorer.maintenance.plan.step_types import (
     Commit,
     CommitBasis,
@@ -48,6 +48,7 @@ from explorer.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.protocol.features.evolution import dependents, with_features, without_feature
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.known_properties import DROP_FEATURE_RETENTION
+from explorer.table.counts import count
 from explorer.table.table import Table
 from explorer.table.times import Clock, system_clock
 
@@ -78,9 +79,11 @@ def plan_drop_feature(  # noqa: PLR0913  # what goes, who looks on, what makes i
     rest on, or that is not dropped here, with the reason.
     """
     name = check_droppable(feature)
-    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
-    _check(look, name, truncate_history=truncate_history)
-    drop = _Drop(look=look, name=name, truncate_history=truncate_history, seed=seed or uuid4())
+    context = read_planning_context(table, clock, Watch(progress=progress, cancel=cancel))
+    _check(context, name, truncate_history=truncate_history)
+    drop = _Drop(
+        context=context, name=name, truncate_history=truncate_history, seed=seed or uuid4()
+    )
     plan = drop.plan()
     commits = (step for step in plan.steps if isinstance(step, Commit))
     commit = next((step for step in commits if step.actions), None)
@@ -89,8 +92,8 @@ def plan_drop_feature(  # noqa: PLR0913  # what goes, who looks on, what makes i
     return replace(plan, verdicts=(*plan.verdicts, judge_commit(plan, table, commit)))
 
 
-def _check(look: Look, name: str, *, truncate_history: bool) -> None:
-    protocol = look.snapshot.protocol
+def _check(context: PlanningContext, name: str, *, truncate_history: bool) -> None:
+    protocol = context.snapshot.protocol
     if not is_supported(protocol, name):
         raise _refused(f"The table does not have the feature {name}.", "There is nothing to drop.")
     if others := dependents(protocol, name):
@@ -101,7 +104,7 @@ def _check(look: Look, name: str, *, truncate_history: bool) -> None:
     if truncate_history and not DROP_RULES[name].protects_history:
         raise _refused(
             f"The history need not be cut for {name}.",
-            "Readers do not have to know it, so that old versions stay what they are.",
+            "Readers need not support it, so old versions stay as they are.",
         )
 
 
@@ -118,14 +121,14 @@ def _refused(problem: str, reason: str) -> InvalidArgumentError:
 class _Drop:
     """One feature of one table, about to go."""
 
-    look: Look
+    context: PlanningContext
     name: str
     truncate_history: bool
     seed: UUID
 
     def plan(self) -> Plan:
         """The step that comes next."""
-        snapshot = self.look.snapshot
+        snapshot = self.context.snapshot
         rule = DROP_RULES[self.name]
         off = rule.switched_off(snapshot.metadata.configuration)
         obstacles = list(rule.obstacles(snapshot))
@@ -133,7 +136,7 @@ class _Drop:
             return self._at_once(obstacles)
         if off and not obstacles:
             return self._first_step()
-        trace = find_newest_trace(self.look, self.name) if self.truncate_history else None
+        trace = find_newest_trace(self.context, self.name) if self.truncate_history else None
         if trace is not None:
             configuration = snapshot.metadata.configuration
             least = in_words(DROP_FEATURE_RETENTION.value_of(configuration))
@@ -152,7 +155,7 @@ class _Drop:
 
     def _at_once(self, obstacles: list[Obstacle]) -> Plan:
         """A feature for writers alone: one commit, with everything that goes with it."""
-        snapshot = self.look.snapshot
+        snapshot = self.context.snapshot
         rule = DROP_RULES[self.name]
         off = rule.switched_off(snapshot.metadata.configuration)
         files = self._files_with_row_ids()
@@ -169,7 +172,7 @@ class _Drop:
             actions += rule.domains(snapshot)
         commit = Commit(
             id="commit",
-            reason=f"Writers need not know {self.name} any more.",
+            reason=f"Writers need not support {self.name} any more.",
             num_files=files.num_rows,
             record=self._record,
             basis=CommitBasis(
@@ -180,11 +183,12 @@ class _Drop:
             actions=tuple(actions),
             files=TakenRowIds() if files.num_rows else None,
         )
-        text = f"Drops {self.name}: writers who do not know it can write the table again."
+        text = f"Drops {self.name}: writers that do not support it can write the table again."
         lost = {
-            "rowTracking": " Rows lose their ids for good.",
-            "domainMetadata": f" {len(snapshot.domains)} configurations in the log go with it.",
-            "inCommitTimestamp": " Times of later versions are those of their files.",
+            "rowTracking": " Rows permanently lose their ids.",
+            "domainMetadata": f" {count(len(snapshot.domains), 'configuration')} in the log "
+            f"{'is' if len(snapshot.domains) == 1 else 'are'} removed too.",
+            "inCommitTimestamp": " Later versions have the times of their files.",
         }.get(self.name, "")
         configuration = snapshot.metadata.configuration
         after = with_checksum_and_checkpoint(commit, configuration, self.seed)
@@ -198,7 +202,7 @@ class _Drop:
 
     def _first_step(self) -> Plan:
         """Nobody uses the feature from now on."""
-        snapshot = self.look.snapshot
+        snapshot = self.context.snapshot
         off = DROP_RULES[self.name].switched_off(snapshot.metadata.configuration)
         metadata = switched_off(snapshot.metadata, off)
         told = {item: value for item, value in off.items() if value is not None}
@@ -209,7 +213,7 @@ class _Drop:
             parameters["ifExists"] = True
         commit = Commit(
             id="commit",
-            reason=f"Nobody begins to use {self.name} any more.",
+            reason=f"No new use of {self.name}.",
             record=CommitRecord(
                 operation="SET TBLPROPERTIES" if told else "UNSET TBLPROPERTIES",
                 transaction_id=str(uuid5(self.seed, "off")),
@@ -221,18 +225,18 @@ class _Drop:
         left = snapshot.num_deletion_vectors if self.name == "deletionVectors" else 0
         then = "optimize --purge, then drop-feature again" if left else "drop-feature again"
         summary = (
-            f"First of two steps: switches {self.name} off, so that it can be dropped; nothing "
-            "becomes impossible, and the table keeps asking for it until the second. Afterwards: "
-            f"{then}. The second leaves a choice: the history stays and is protected, which asks "
-            "writers to know checkpointProtection; or, with --truncate-history, the feature goes "
-            "once all history that speaks of it was cleaned up."
+            f"First of two steps: switches {self.name} off. Nothing is lost, and the table "
+            f"requires the feature until the second step. Afterwards: {then}. The second step has "
+            "two ways: keep the history and protect it, which requires writers to support "
+            "checkpointProtection; or, with --truncate-history, drop the feature once all history "
+            "that uses it was cleaned up."
         )
         steps = (commit, checksum_of(commit), self._checkpoint(commit))
         return self._plan(summary, steps, [])
 
     def _second_step(self, obstacles: list[Obstacle], trace: Trace | None) -> Plan:
         """The protocol no longer asks for the feature."""
-        snapshot = self.look.snapshot
+        snapshot = self.context.snapshot
         protects = not self.truncate_history
         before: list[Step] = []
         if protects:
@@ -246,7 +250,7 @@ class _Drop:
         validation = self._validation
         commit = Commit(
             id="commit",
-            reason=f"Readers and writers need not know {self.name} any more.",
+            reason=f"Readers and writers need not support {self.name} any more.",
             record=self._record,
             basis=CommitBasis(reads="every row", upon=validation, dropped_feature=self.name),
             actions=(protocol, snapshot.metadata) if protects else (protocol,),
@@ -255,8 +259,8 @@ class _Drop:
         after = (commit, checksum_of(commit), self._checkpoint(commit))
         steps = (*before, validation, *after)
         summary = (
-            f"Second of two steps: drops {self.name}, so that readers and writers who do not know "
-            f"it can use the table again. {self._history(trace)}"
+            f"Second of two steps: drops {self.name}. Readers and writers that do not support it "
+            f"can use the table again. {self._history(trace)}"
         )
         return self._plan(summary, steps, obstacles)
 
@@ -264,23 +268,23 @@ class _Drop:
         """What becomes of the history, of which `trace` is what still speaks of the feature."""
         if not self.truncate_history:
             return (
-                "The history stays: writers have to know checkpointProtection instead, and the "
-                "log before that version can only be cleaned as a whole."
+                "The history stays: writers must support checkpointProtection instead, and the "
+                "log before that version can only be cleaned up as a whole."
             )
         if trace is None:
-            return "No log file speaks of it any more, so that the history needs no protection."
+            return "No log file uses it any more, so the history needs no protection."
         return (
-            f"That has to wait: version {trace.version} of the history still speaks of it, and "
-            "would have to be cleaned up first. Without cutting the history there is no wait."
+            f"That has to wait: version {trace.version} of the history still uses it, and has to "
+            "be cleaned up first. Without --truncate-history there is no wait."
         )
 
     def _without_domains(self) -> Commit | None:
-        domains = DROP_RULES[self.name].domains(self.look.snapshot)
+        domains = DROP_RULES[self.name].domains(self.context.snapshot)
         if not domains:
             return None
         return Commit(
             id="domains",
-            reason="What is configured in the log has no place without the feature.",
+            reason="Its configuration in the log is not allowed without the feature.",
             record=CommitRecord(
                 operation="DOMAIN METADATA CLEANUP",
                 transaction_id=str(uuid5(self.seed, "domains")),
@@ -309,7 +313,7 @@ class _Drop:
     def _tombstones(self) -> list[Step]:
         if self.name != "deletionVectors":
             return []
-        number = vector_tombstones(self.look.snapshot, self.look.now_ms).num_rows
+        number = vector_tombstones(self.context.snapshot, self.context.now_ms).num_rows
         if not number:
             return []
         return [
@@ -348,7 +352,7 @@ class _Drop:
 
     def _files_with_row_ids(self) -> pa.Table:
         columns = ["path", "size", "base_row_id", "default_row_commit_version"]
-        live = self.look.snapshot.physical_files("add", columns)
+        live = self.context.snapshot.physical_files("add", columns)
         if self.name != "rowTracking":
             return live.slice(0, 0)
         held = pc.or_(
@@ -367,7 +371,7 @@ class _Drop:
         )
 
     def _plan(self, summary: str, steps: tuple[Step, ...], obstacles: list[Obstacle]) -> Plan:
-        look = self.look
+        context = self.context
         refusals = (
             Verdict(guard="traces", outcome="refuse", message=found.message, remedy=found.remedy)
             for found in obstacles
@@ -375,9 +379,9 @@ class _Drop:
         commits = [step for step in steps if isinstance(step, Commit)]
         return Plan(
             operation="drop-feature",
-            subject=look.subject,
-            anchor=look.anchor,
-            planned_at=look.now_ms,
+            subject=context.subject,
+            anchor=context.anchor,
+            planned_at=context.now_ms,
             summary=summary,
             parameters={"feature": self.name, "truncate_history": self.truncate_history},
             effect={
@@ -386,11 +390,11 @@ class _Drop:
                 "undo": f"enable {self.name} again with upgrade, where it can be enabled",
             },
             verdicts=(
-                *(judge_committing if self._needs_ages(steps) else judge_following)(look),
+                *(judge_committing if self._needs_ages(steps) else judge_following)(context),
                 *refusals,
             ),
             steps=steps,
             rests_on=("protocol", "metadata"),
-            promise=Promise(versions={str(look.snapshot.version): look.snapshot.num_files}),
-            table=look.table,
+            promise=Promise(versions={str(context.snapshot.version): context.snapshot.num_files}),
+            table=context.table,
         )

@@ -2,7 +2,7 @@
 are those of the reference).
 
 A rule says what of the feature may be left nowhere, what a commit can switch off, and
-whether the history has to be kept from readers who do not know the feature.
+whether the history has to be kept from readers that do not support the feature.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ from explorer.protocol.known_properties import (
 )
 from explorer.protocol.properties import check_constraints
 from explorer.protocol.schema_walk import walk_fields
+from explorer.table.counts import have
 from explorer.table.snapshot import Snapshot
 
 _MAPPED: Final = (
-    "columnMapping: data files name their columns by the mapping, and would have to be written "
-    "anew; an engine that rewrites them can do it, with ALTER TABLE ... SET TBLPROPERTIES "
+    "columnMapping: data files name their columns by the mapping and would have to be "
+    "rewritten; an engine that rewrites them can do it, with ALTER TABLE ... SET TBLPROPERTIES "
     "('delta.columnMapping.mode' = 'none')"
 )
 
@@ -71,8 +72,8 @@ def _constraints(snapshot: Snapshot) -> Iterator[Obstacle]:
     if names := sorted(check_constraints(snapshot.metadata.configuration)):
         shown = ", ".join(name[:60] for name in names[:5])
         yield Obstacle(
-            message=f"checkConstraints: the table has {shown}, and rows would no longer be held "
-            "against what it promises.",
+            message=f"checkConstraints: the table has {shown}, and new rows would no longer be "
+            "checked.",
             remedy="Drop the constraints first: constraint drop NAME.",
         )
 
@@ -81,8 +82,8 @@ def _vectors(snapshot: Snapshot) -> Iterator[Obstacle]:
     number = snapshot.num_deletion_vectors
     if number and not DELETION_VECTORS.value_of(snapshot.metadata.configuration):
         yield Obstacle(
-            message=f"deletionVectors: {number:,} files of the newest version have one.",
-            remedy="Write them anew without: optimize --purge.",
+            message=f"deletionVectors: {have(number, 'file')} one in the newest version.",
+            remedy="Rewrite the files without them: optimize --purge.",
         )
 
 
@@ -94,9 +95,9 @@ def _widened(snapshot: Snapshot) -> Iterator[Obstacle]:
     ]
     if changed:
         yield Obstacle(
-            message=f"typeWidening: the type of {changed[0][:120]} was changed, and files from "
-            "before hold the former one.",
-            remedy="Let an engine that writes these files anew drop the feature.",
+            message=f"typeWidening: the type of {changed[0][:120]} was changed, and older files "
+            "still have the former type.",
+            remedy="Let an engine that rewrites these files drop the feature.",
         )
 
 

@@ -37,7 +37,7 @@ from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import build_files, join_files
 from explorer.maintenance.plan.newest_times import judge_following
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
-from explorer.maintenance.plan.planning import Look, look_at
+from explorer.maintenance.plan.planning_context import PlanningContext, read_planning_context
 from explorer.maintenance.plan.step_types import (
     Commit,
     CommitBasis,
@@ -161,12 +161,12 @@ def plan_upgrade(  # noqa: PLR0913  # what is enabled, who looks on, what makes 
     """
     names = tuple(dict.fromkeys(check_enabled_here(name) for name in features))
     _check_versions(names, reader_version, writer_version)
-    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
+    context = read_planning_context(table, clock, Watch(progress=progress, cancel=cancel))
     made_with = seed or uuid4()
-    upgrade = _build_upgrade(look, names, (reader_version, writer_version), made_with)
+    upgrade = _build_upgrade(context, names, (reader_version, writer_version), made_with)
     if only_used:
-        upgrade = _with_used_alone(look, upgrade)
-    plan = _plan(look, upgrade, made_with, losers)
+        upgrade = _with_used_alone(context, upgrade)
+    plan = _plan(context, upgrade, made_with, losers)
     plan = replace(
         plan,
         parameters={
@@ -207,9 +207,12 @@ def _check_versions(names: Collection[str], reader: int | None, writer: int | No
 
 
 def _build_upgrade(
-    look: Look, names: tuple[str, ...], versions: tuple[int | None, int | None], seed: UUID
+    context: PlanningContext,
+    names: tuple[str, ...],
+    versions: tuple[int | None, int | None],
+    seed: UUID,
 ) -> _Upgrade:
-    snapshot = look.snapshot
+    snapshot = context.snapshot
     protocol, metadata = snapshot.protocol, snapshot.metadata
     after = with_versions(protocol, versions[0] or 1, versions[1] or 1)
     after = with_features(after, names)
@@ -241,13 +244,13 @@ def _build_upgrade(
     )
 
 
-def _with_used_alone(look: Look, upgrade: _Upgrade) -> _Upgrade:
+def _with_used_alone(context: PlanningContext, upgrade: _Upgrade) -> _Upgrade:
     """The same upgrade, which lists no feature that nobody asked for and no version used."""
     before, after = upgrade.before[0], upgrade.protocol
     asked = with_features(Protocol(min_reader_version=1, min_writer_version=1), upgrade.names)
     wanted = supported_features(asked)
     names = [name for name in implied_features(before, after) if name not in wanted]
-    unused = unused_features(look, names)
+    unused = unused_features(context, names)
     return replace(
         upgrade,
         after=(without_unused(after, unused) if unused else after, upgrade.metadata),
@@ -255,11 +258,11 @@ def _with_used_alone(look: Look, upgrade: _Upgrade) -> _Upgrade:
     )
 
 
-def _plan(look: Look, upgrade: _Upgrade, seed: UUID, losers: Losers | None) -> Plan:
+def _plan(context: PlanningContext, upgrade: _Upgrade, seed: UUID, losers: Losers | None) -> Plan:
     steps: tuple[Step, ...] = ()
     if upgrade.before != upgrade.after or upgrade.without_ids.num_rows:
         configuration = upgrade.metadata.configuration
-        commit = _commit(look, upgrade, seed)
+        commit = _commit(context, upgrade, seed)
         before = () if commit.basis.upon is None else (commit.basis.upon,)
         steps = (*before, *with_checksum_and_checkpoint(commit, configuration, seed))
     files = []
@@ -269,9 +272,9 @@ def _plan(look: Look, upgrade: _Upgrade, seed: UUID, losers: Losers | None) -> P
         files = [build_files(listed["path"], action="add", reason=reason, bytes=listed["size"])]
     return Plan(
         operation="upgrade",
-        subject=look.subject,
-        anchor=look.anchor,
-        planned_at=look.now_ms,
+        subject=context.subject,
+        anchor=context.anchor,
+        planned_at=context.now_ms,
         summary=_summary(upgrade, losers, has_steps=bool(steps)),
         parameters={},
         effect={
@@ -284,18 +287,18 @@ def _plan(look: Look, upgrade: _Upgrade, seed: UUID, losers: Losers | None) -> P
             "undo": "drop the features again with drop-feature, where they can be dropped",
         },
         verdicts=(
-            *judge_following(look, upgrade.metadata),
+            *judge_following(context, upgrade.metadata),
             *_judge(upgrade),
         ),
         steps=steps,
         rests_on=("protocol", "metadata", "every file") if files else ("protocol", "metadata"),
-        promise=Promise(versions={str(look.snapshot.version): look.snapshot.num_files}),
+        promise=Promise(versions={str(context.snapshot.version): context.snapshot.num_files}),
         files=join_files(files),
-        table=look.table,
+        table=context.table,
     )
 
 
-def _validation(look: Look, upgrade: _Upgrade) -> ValidateRows | None:
+def _validation(context: PlanningContext, upgrade: _Upgrade) -> ValidateRows | None:
     """The look at every row, where there are rules that nobody held rows against."""
     expressions = conditions_of(upgrade.waking)
     if not expressions:
@@ -303,13 +306,13 @@ def _validation(look: Look, upgrade: _Upgrade) -> ValidateRows | None:
     return ValidateRows(
         id="validation",
         reason="Rules that have had no effect so far hold for the rows that are there, too.",
-        num_files=look.snapshot.num_files,
-        num_bytes=look.snapshot.size_in_bytes,
+        num_files=context.snapshot.num_files,
+        num_bytes=context.snapshot.size_in_bytes,
         expressions=expressions,
     )
 
 
-def _commit(look: Look, upgrade: _Upgrade, seed: UUID) -> Commit:
+def _commit(context: PlanningContext, upgrade: _Upgrade, seed: UUID) -> Commit:
     changes_protocol = upgrade.protocol != upgrade.before[0]
     actions: list[Protocol | Metadata] = [upgrade.protocol] if changes_protocol else []
     if upgrade.metadata != upgrade.before[1]:
@@ -334,7 +337,7 @@ def _commit(look: Look, upgrade: _Upgrade, seed: UUID) -> Commit:
         ),
         basis=CommitBasis(
             reads="every row" if validated or number else "metadata",
-            upon=_validation(look, upgrade),
+            upon=_validation(context, upgrade),
             validated=tuple(validated),
             unused_features=upgrade.left_out,
         ),
@@ -384,7 +387,7 @@ def _judge(upgrade: _Upgrade) -> list[Verdict]:
 
 def _summary(upgrade: _Upgrade, losers: Losers | None, *, has_steps: bool) -> str:
     if not has_steps:
-        return "The table has what was asked for already; nothing is to be done."
+        return "The table has what was asked for already; there is nothing to do."
     parts = [_demands(upgrade)]
     if losers is not None and upgrade.before[0] != upgrade.protocol:
         parts.insert(0, losers(upgrade.before, upgrade.after))
@@ -426,10 +429,10 @@ def _is_switched(upgrade: _Upgrade, name: str) -> bool:
 def _demands(upgrade: _Upgrade) -> str:
     before, after = upgrade.before[0], upgrade.protocol
     if before == after:
-        return "Changes properties alone; nobody is kept away who was not before."
+        return "Changes only properties; no engine loses access."
     readers = sorted({*(after.reader_features or ())} - {*(before.reader_features or ())})
-    reads = f"know {', '.join(readers)}" if readers else "read as before"
+    reads = f"Readers must support {', '.join(readers)}" if readers else "Readers need nothing new"
     if not readers and after.min_reader_version != before.min_reader_version:
-        reads = f"know reader version {after.min_reader_version}"
+        reads = f"Readers must support reader version {after.min_reader_version}"
     writes = ", ".join(upgrade.added) or f"writer version {after.min_writer_version}"
-    return f"From then on readers have to {reads}, and writers to know {writes}."
+    return f"{reads}; writers must support {writes}."

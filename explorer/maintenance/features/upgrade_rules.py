@@ -78,8 +78,8 @@ def _mapped_before(enabling: Enabling) -> Iterator[str]:
     is_mapped = COLUMN_MAPPING_MODE.value_of(enabling.metadata.configuration) != "none"
     if not is_mapped and has_column_ids(enabling.schema):
         yield (
-            "columnMapping: columns have ids or physical names of an earlier mapping, and which "
-            "files were written by them nobody can tell."
+            "columnMapping: columns have ids or physical names of an earlier mapping, and it is "
+            "unknown which files were written with them."
         )
 
 
@@ -132,7 +132,7 @@ RULES: Final[Mapping[str, UpgradeRule]] = {
 """By the name of the feature."""
 
 _ICEBERG: Final = (
-    "every data file would have to be written anew with the ids of its columns; "
+    "every data file would have to be rewritten with the ids of its columns; "
     "an engine with REORG TABLE ... APPLY (UPGRADE UNIFORM) does that"
 )
 _NOT_HERE: Final[Mapping[str, str]] = {

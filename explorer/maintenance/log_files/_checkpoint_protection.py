@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from explorer.log.commits.commit_file import lines_backwards, may_name, parse_action
+from explorer.log.commits.commit_file import lines_reversed, may_name, parse_action
 from explorer.maintenance.plan.guards import judge_features
 from explorer.maintenance.plan.plan import Plan, Verdict
-from explorer.maintenance.plan.planning import Look
+from explorer.maintenance.plan.planning_context import PlanningContext
 from explorer.maintenance.plan.step_types import CopyCheckpoint, WriteCheckpoint
 from explorer.protocol.actions import parse_protocol
 from explorer.protocol.features.registry import is_supported
@@ -35,22 +35,22 @@ _CHECKPOINTS: Final = frozenset(
 )
 
 
-def judge_protection(look: Look, plan: Plan, cut: int | None) -> Verdict:
+def judge_protection(context: PlanningContext, plan: Plan, cut: int | None) -> Verdict:
     """The verdict on a plan that cuts the log at the checkpoint of version `cut` (None: nowhere),
     by the files that it deletes and its steps."""
     guard = "checkpoint protection"
-    until = protected_before(look)
+    until = protected_before(context)
     if not until:
         return Verdict(guard=guard, outcome="allow", message="No checkpoint is protected.")
     if cut is None or cut >= until:
-        text = f"All history before version {until} goes at once, or none of it."
+        text = f"All history before version {until} is deleted together, or none of it."
         return Verdict(guard=guard, outcome="allow", message=text)
     if not _changes_checkpoints(plan, cut):
-        text = f"No checkpoint is made, and none of version {cut} or later goes."
+        text = f"No checkpoint is written, and none of version {cut} or later is deleted."
         return Verdict(guard=guard, outcome="allow", message=text)
-    unknown = _unknown_protocol(look, cut)
+    unknown = _unknown_protocol(context, cut)
     if unknown is None:
-        text = "Every protocol in the history that goes is known here."
+        text = "Every protocol in the deleted history is supported here."
         return Verdict(guard=guard, outcome="allow", message=text)
     return Verdict(
         guard=guard,
@@ -61,11 +61,11 @@ def judge_protection(look: Look, plan: Plan, cut: int | None) -> Verdict:
     )
 
 
-def protected_before(look: Look) -> int:
+def protected_before(context: PlanningContext) -> int:
     """The version before which checkpoints are protected; 0 where none is."""
-    if not is_supported(look.snapshot.protocol, "checkpointProtection"):
+    if not is_supported(context.snapshot.protocol, "checkpointProtection"):
         return 0
-    return CHECKPOINT_PROTECTION_VERSION.value_of(look.snapshot.metadata.configuration)
+    return CHECKPOINT_PROTECTION_VERSION.value_of(context.snapshot.metadata.configuration)
 
 
 def _changes_checkpoints(plan: Plan, cut: int) -> bool:
@@ -83,16 +83,16 @@ def _changes_checkpoints(plan: Plan, cut: int) -> bool:
     )
 
 
-def _unknown_protocol(look: Look, before: int) -> int | None:
+def _unknown_protocol(context: PlanningContext, before: int) -> int | None:
     """The first version up to the cut whose protocol this engine does not fully know."""
-    for version in contiguous_run(look.listing.commits):
+    for version in contiguous_run(context.listing.commits):
         if version > before:
             return None
         name = render_commit_name(version)
-        data = look.store.read(f"{LOG_FOLDER}/{name}")
+        data = context.store.read(f"{LOG_FOLDER}/{name}")
         if not may_name(data, "protocol"):
             continue
-        for number, line in lines_backwards(data):
+        for number, line in lines_reversed(data):
             body = parse_action(line, name, number).get("protocol")
             if body is not None:
                 found = judge_features(parse_protocol(body, f"{name}:{number}"))

@@ -10,7 +10,7 @@ from typing import Any
 
 from explorer.errors import DeltaError
 from explorer.log.folder.listing import CheckpointFiles
-from explorer.maintenance.plan.planning import Look
+from explorer.maintenance.plan.planning_context import PlanningContext
 from explorer.protocol.known_properties import CHANGE_DATA_FEED
 from explorer.table.retention import log_cutoff_ms
 from explorer.table.snapshot import Snapshot
@@ -50,21 +50,21 @@ class LogCut:
         return self.times[at] if 0 <= at < len(self.times) else None
 
 
-def find_cut(look: Look, retention: timedelta) -> LogCut:
+def find_cut(context: PlanningContext, retention: timedelta) -> LogCut:
     """The newest checkpoint that can be read among those that are past `retention`."""
-    cutoff_ms = log_cutoff_ms(look.now_ms, retention)
-    run = contiguous_run(look.listing.commits)
+    cutoff_ms = log_cutoff_ms(context.now_ms, retention)
+    run = contiguous_run(context.listing.commits)
     if not run:
         return LogCut(cutoff_ms=cutoff_ms, commit=None, checkpoint=None)
-    active = in_commit_times(look.snapshot.protocol, look.snapshot.metadata)
-    times = commit_times(look.store, look.listing, run, active)
+    active = in_commit_times(context.snapshot.protocol, context.snapshot.metadata)
+    times = commit_times(context.store, context.listing, run, active)
     old = [version for version, time in zip(run, times, strict=True) if time <= cutoff_ms]
     chosen: CheckpointFiles | None = None
     snapshot: Snapshot | None = None
     if old:
-        candidates = [found for found in look.listing.checkpoints if found.version <= old[-1]]
+        candidates = [found for found in context.listing.checkpoints if found.version <= old[-1]]
         for files in reversed(candidates):
-            if (snapshot := _read_from(look, files)) is not None:
+            if (snapshot := _read_from(context, files)) is not None:
                 chosen = files
                 break
     return LogCut(
@@ -77,10 +77,10 @@ def find_cut(look: Look, retention: timedelta) -> LogCut:
     )
 
 
-def _read_from(look: Look, files: CheckpointFiles) -> Snapshot | None:
-    """The version, if it can be put together from this very checkpoint, files included."""
+def _read_from(context: PlanningContext, files: CheckpointFiles) -> Snapshot | None:
+    """The version, if it can be reconstructed from this very checkpoint, files included."""
     try:
-        snapshot = look.table.snapshot(version=files.version)
+        snapshot = context.table.snapshot(version=files.version)
         _ = snapshot.num_files + snapshot.num_tombstones
     except DeltaError:
         return None
@@ -120,45 +120,45 @@ class LogReach:
         return f"Time travel reaches back to version {self.version}{time}{feed}."
 
 
-def reach_before(look: Look, cut: LogCut) -> LogReach:
+def reach_before(context: PlanningContext, cut: LogCut) -> LogReach:
     """How far one can go back now."""
     run = cut.run
     version = run[0] if run and run[0] == 0 else None
     if version is None:
-        starts = (found.version for found in look.listing.checkpoints)
+        starts = (found.version for found in context.listing.checkpoints)
         version = next(
-            (start for start in starts if not run or start >= run[0] - 1), look.snapshot.version
+            (start for start in starts if not run or start >= run[0] - 1), context.snapshot.version
         )
     first = max(version, run[0]) if run else version
     return LogReach(
         version=version,
         time_ms=cut.time_of(first),
-        changes_from=first if run and _feeds_at(look, first) else None,
+        changes_from=first if run and _feeds_at(context, first) else None,
     )
 
 
-def reach_after(look: Look, cut: LogCut, version: int) -> LogReach:
+def reach_after(context: PlanningContext, cut: LogCut, version: int) -> LogReach:
     """How far one can go back once the log begins with the checkpoint of `version`."""
     is_there = cut.time_of(version) is not None
     return LogReach(
         version=version,
-        time_ms=_time_alone(look, version) if is_there else None,
-        changes_from=version if is_there and _feeds_at(look, version) else None,
+        time_ms=_time_alone(context, version) if is_there else None,
+        changes_from=version if is_there and _feeds_at(context, version) else None,
     )
 
 
-def _time_alone(look: Look, version: int) -> int | None:
+def _time_alone(context: PlanningContext, version: int) -> int | None:
     """The time of a version that no commit comes before: it is as its file has it, however
     late those before it were."""
-    active = in_commit_times(look.snapshot.protocol, look.snapshot.metadata)
+    active = in_commit_times(context.snapshot.protocol, context.snapshot.metadata)
     try:
-        return commit_time(look.store, look.listing, (version,), version, active)
+        return commit_time(context.store, context.listing, (version,), version, active)
     except DeltaError:
         return None
 
 
-def _feeds_at(look: Look, version: int) -> bool:
+def _feeds_at(context: PlanningContext, version: int) -> bool:
     try:
-        return CHANGE_DATA_FEED.value_of(look.table.metadata(version).configuration)
+        return CHANGE_DATA_FEED.value_of(context.table.metadata(version).configuration)
     except DeltaError:
         return False

@@ -26,7 +26,7 @@ from explorer.maintenance.log_files.log_cleanup import hint_step
 from explorer.maintenance.plan.file_list import log_file
 from explorer.maintenance.plan.newer_commits import stale
 from explorer.maintenance.plan.plan import Verdict
-from explorer.maintenance.plan.planning import Look
+from explorer.maintenance.plan.planning_context import PlanningContext
 from explorer.maintenance.plan.step_types import DeleteFiles, Step
 from explorer.storage.ports import ReadStore
 
@@ -34,17 +34,17 @@ Lost = tuple[int, int]
 """Versions, both inclusive, that nothing else in the log stands for."""
 
 
-def broken_checkpoints(look: Look) -> dict[CheckpointFiles, str]:
+def broken_checkpoints(context: PlanningContext) -> dict[CheckpointFiles, str]:
     """The complete checkpoints that are broken, or contradict the commits, oldest first, and why.
 
-    Raises what the store does: nobody knows then.
+    Raises what the store raises.
     """
     found: dict[CheckpointFiles, str] = {}
-    for number, files in enumerate(look.listing.checkpoints):
-        look.watch.step(number, len(look.listing.checkpoints), "Reading every checkpoint")
-        if (reason := why_broken(look.store, files)) is not None:
+    for number, files in enumerate(context.listing.checkpoints):
+        context.watch.step(number, len(context.listing.checkpoints), "Reading every checkpoint")
+        if (reason := why_broken(context.store, files)) is not None:
             found[files] = reason
-    for contradiction in find_contradictions(look.store, look.listing, look.watch):
+    for contradiction in find_contradictions(context.store, context.listing, context.watch):
         found[contradiction.checkpoint] = f"{contradiction.problem} {contradiction.reason}"
     return dict(sorted(found.items(), key=lambda item: item[0].version))
 
@@ -68,12 +68,12 @@ def why_broken(store: ReadStore, files: CheckpointFiles) -> str | None:
     return None
 
 
-def lost_versions(look: Look, broken: Iterable[CheckpointFiles]) -> list[Lost]:
-    """Versions that can only be put together from a checkpoint that is broken: the commits
+def lost_versions(context: PlanningContext, broken: Iterable[CheckpointFiles]) -> list[Lost]:
+    """Versions that can only be reconstructed from a checkpoint that is broken: the commits
     before them are gone. Nobody can open them as it is; without the file nobody ever will."""
     gone = set(broken)
-    commits = set(look.listing.commits)
-    sound = {files.version for files in look.listing.checkpoints if files not in gone}
+    commits = set(context.listing.commits)
+    sound = {files.version for files in context.listing.checkpoints if files not in gone}
     found: list[Lost] = []
     for version in sorted({files.version for files in gone} - sound):
         start = version
@@ -90,32 +90,36 @@ def lost_versions(look: Look, broken: Iterable[CheckpointFiles]) -> list[Lost]:
 
 
 def repair_steps(
-    look: Look, broken: Mapping[CheckpointFiles, str], seed: UUID
+    context: PlanningContext, broken: Mapping[CheckpointFiles, str], seed: UUID
 ) -> tuple[tuple[Step, ...], list[pa.Table]]:
     """Delete the broken ones and write one of the newest version, unless a sound one is there,
     to which the hint is led then; the files that go."""
     files = [
-        log_file(look.store, name, f"it cannot be used as a checkpoint: {reason}"[:600])
+        log_file(context.store, name, f"it cannot be used as a checkpoint: {reason}"[:600])
         for found, reason in broken.items()
         for name in found.names
     ]
     deletion = DeleteFiles(
         id="deletion",
-        reason="Readers would try it, or fail by it.",
+        reason="Readers would try it, or fail because of it.",
         num_files=len(files),
         broken=tuple(broken),
     )
-    newest = look.snapshot.version
-    sound = [found for found in look.listing.checkpoints if found not in broken]
+    newest = context.snapshot.version
+    sound = [found for found in context.listing.checkpoints if found not in broken]
     if not sound or sound[-1].version != newest:
         return (deletion, checkpoint_step(newest, seed)), files
-    if read_hint(look.store).version in {found.version for found in broken}:
-        return (deletion, hint_step(look, sound[-1])), files
+    if read_hint(context.store).version in {found.version for found in broken}:
+        return (deletion, hint_step(context, sound[-1])), files
     return (deletion,), files
 
 
 def summary(
-    look: Look, broken: Mapping[CheckpointFiles, str], lost: Sequence[Lost], *, writes: bool
+    context: PlanningContext,
+    broken: Mapping[CheckpointFiles, str],
+    lost: Sequence[Lost],
+    *,
+    writes: bool,
 ) -> str:
     """What the plan does, and what becomes impossible."""
     versions = sorted({found.version for found in broken})
@@ -123,17 +127,17 @@ def summary(
     which = f"checkpoint of version {shown}" if len(broken) == 1 else f"checkpoints of {shown}"
     does = f"Deletes the broken {which}"
     if writes:
-        does += f" and writes a new one of version {look.snapshot.version}"
+        does += f" and writes a new one of version {context.snapshot.version}"
     first, reason = next(iter(broken.items()))
     why = f"{first.names[0]}: {reason}"
     if not lost:
         return (
-            f"{does}; what was in it is read from the commits or another checkpoint, so that "
-            f"nothing is lost. {why}"
+            f"{does}; its content is read from the commits or another checkpoint, so nothing is "
+            f"lost. {why}"
         )
     return (
-        f"{does}; the commits before {ranges(lost)} are gone, so that these versions, which "
-        "nobody can open now, can never be put together again. "
+        f"{does}; the commits before {ranges(lost)} are gone. These versions cannot be opened now, "
+        "and can then never be reconstructed. "
         f"{why}"
     )
 
@@ -152,7 +156,7 @@ def judge_lost(lost: Sequence[Lost]) -> Verdict:
     return Verdict(
         guard="reach",
         outcome="warn",
-        message=f"The broken file is all that is left of {ranges(lost)}.",
+        message=f"Only the broken file is left of {ranges(lost)}.",
         remedy="Restore the file or its commits from a backup; or type the table's name and give "
         "a reason.",
         asks_for_name=True,
@@ -164,4 +168,4 @@ def check_still_broken(store: ReadStore, broken: Iterable[CheckpointFiles]) -> N
     listing = list_log(store)
     for files in broken:
         if why_broken(store, files) is None and contradiction_of(store, listing, files) is None:
-            raise stale(f"The checkpoint {files.names[0]} is sound by now.")
+            raise stale(f"The checkpoint {files.names[0]} is sound now.")

@@ -11,7 +11,7 @@ from explorer.log.folder.listing import LogListing
 from explorer.maintenance.plan.guards import judge_features, judge_log
 from explorer.maintenance.plan.newer_commits import anchor_of
 from explorer.maintenance.plan.plan import Plan, Promise
-from explorer.maintenance.plan.planning import look_at
+from explorer.maintenance.plan.planning_context import read_planning_context
 from explorer.maintenance.plan.step_types import CopyCheckpoint, Step, WriteCheckpoint
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
@@ -40,23 +40,23 @@ def plan_checkpoint(
     The effect says what opening costs before and, as an estimate, after. `seed` names new
     files, so that the plan does; by default a new one.
     """
-    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
-    snapshot = look.snapshot
-    before = opening_cost(look.store, snapshot.loaded)
+    context = read_planning_context(table, clock, Watch(progress=progress, cancel=cancel))
+    snapshot = context.snapshot
+    before = opening_cost(context.store, snapshot.loaded)
     num_actions = snapshot.num_files + snapshot.num_tombstones
     form = choose_form(snapshot.protocol, snapshot.metadata, num_actions)
     held = snapshot.segment.checkpoint
     steps: tuple[Step, ...] = ()
     if held is None or held.version < snapshot.version:
         steps = (checkpoint_step(snapshot.version, seed or uuid4()),)
-        is_cut = look.listing.commits[:1] != (0,)
-        if form.kind == "v2" and is_cut and not has_classic(look.listing, 0):
+        is_cut = context.listing.commits[:1] != (0,)
+        if form.kind == "v2" and is_cut and not has_classic(context.listing, 0):
             steps = (*steps, copy_step(snapshot.version))
     return Plan(
         operation="checkpoint",
-        subject=look.subject,
-        anchor=anchor_of(look.store, snapshot.version),
-        planned_at=look.now_ms,
+        subject=context.subject,
+        anchor=anchor_of(context.store, snapshot.version),
+        planned_at=context.now_ms,
         summary=_summary(snapshot, form, before, num_actions, has_steps=bool(steps)),
         parameters={"version": snapshot.version},
         effect={
@@ -65,7 +65,7 @@ def plan_checkpoint(
             "form": asdict(form),
             "num_actions": num_actions,
         },
-        verdicts=(judge_features(snapshot.protocol), judge_log(look.listing)),
+        verdicts=(judge_features(snapshot.protocol), judge_log(context.listing)),
         steps=steps,
         rests_on=(),
         promise=Promise(versions={str(snapshot.version): snapshot.num_files}),
@@ -77,7 +77,7 @@ def checkpoint_step(version: int, seed: UUID) -> WriteCheckpoint:
     """The step that writes a checkpoint of a version that is committed."""
     return WriteCheckpoint(
         id="checkpoint",
-        reason=f"Readers begin at version {version} instead of reading the commits before it.",
+        reason=f"Readers start at version {version} instead of reading the commits before it.",
         num_files=1,
         of=version,
         seed=seed,
@@ -97,8 +97,8 @@ def copy_step(version: int) -> CopyCheckpoint:
     """The step that gives the V2 checkpoint of a version the classic name too."""
     return CopyCheckpoint(
         id="copy",
-        reason="Clients that do not know V2 checkpoints find the protocol in one with the "
-        "classic name, and can say that the table is too new for them.",
+        reason="Clients that do not support V2 checkpoints find the protocol in one with the "
+        "classic name, and can report that the table is too new for them.",
         num_files=1,
         version=version,
     )
@@ -123,7 +123,7 @@ def _summary(
 ) -> str:
     version = snapshot.version
     if not has_steps:
-        return f"Version {version} has a checkpoint already; nothing is to be done."
+        return f"Version {version} has a checkpoint already; there is nothing to do."
     named = "V2" if form.kind == "v2" else "classic"
     saved = f"{count(before.commits, 'commit')} ({render_byte_size(before.commit_bytes)})"
     if before.compactions:
@@ -135,5 +135,5 @@ def _summary(
     size = render_byte_size(_after(snapshot, form, num_actions).checkpoint_bytes)
     return (
         f"Writes a {named} checkpoint of version {version}: opening reads it (about {size}) "
-        f"instead of {saved}; nothing becomes impossible."
+        f"instead of {saved}; nothing is lost."
     )

@@ -41,10 +41,10 @@ from explorer.maintenance.plan.guards import (
     judge_log,
     judge_setting,
 )
-from explorer.maintenance.plan.independent_check import go_second_route
+from explorer.maintenance.plan.independent_check import check_independently
 from explorer.maintenance.plan.newest_times import newest_commit_times
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
-from explorer.maintenance.plan.planning import Look, look_at
+from explorer.maintenance.plan.planning_context import PlanningContext, read_planning_context
 from explorer.maintenance.plan.step_types import DeleteFiles, NeededFile, Step, WriteHint
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
@@ -66,11 +66,11 @@ from explorer.table.times import Clock, shown_time, system_clock, utc_time
 
 _MS = timedelta(milliseconds=1)
 
-_BEFORE = "before the checkpoint at which the log is cut"
-_SPANS = "a log compaction that begins before the cut"
-_SIDECAR = "no checkpoint that stays names this sidecar"
+_BEFORE = "before the checkpoint from which the log starts"
+_SPANS = "a log compaction that starts before that checkpoint"
+_SIDECAR = "no remaining checkpoint names this sidecar"
 _ALL_EXPIRED_MS = 2**62
-_UNFINISHED = "a writer began it more than a day ago and never finished it"
+_UNFINISHED = "its writer started it more than a day ago and never finished it"
 
 
 def plan_log_cleanup(
@@ -87,76 +87,79 @@ def plan_log_cleanup(
     """
     if retention is not None and retention < timedelta(0):
         raise InvalidArgumentError(
-            "The log cannot be kept for less than no time.",
+            "The retention cannot be negative.",
             reason=f"The retention {retention} is negative.",
             remedy="Give a duration of zero or more.",
         )
-    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
-    own = LOG_RETENTION.value_of(look.snapshot.metadata.configuration)
+    context = read_planning_context(table, clock, Watch(progress=progress, cancel=cancel))
+    own = LOG_RETENTION.value_of(context.snapshot.metadata.configuration)
     wanted = own if retention is None else retention
-    stored = {info.name: info for info in look.store.list_folder(LOG_FOLDER)}
-    cut = find_cut(look, wanted)
-    files = _files(look, cut, stored)
+    stored = {info.name: info for info in context.store.list_folder(LOG_FOLDER)}
+    cut = find_cut(context, wanted)
+    files = _files(context, cut, stored)
     verdicts = (
-        judge_features(look.snapshot.protocol),
-        judge_catalog(look.snapshot.protocol),
-        judge_log(look.listing),
-        judge_clock(look.now_ms, newest_commit_times(look, stored.values())),
-        _judge_retention(look, cut, wanted, own),
-        _judge_property(look),
-        *_judge_cut(look, cut),
+        judge_features(context.snapshot.protocol),
+        judge_catalog(context.snapshot.protocol),
+        judge_log(context.listing),
+        judge_clock(context.now_ms, newest_commit_times(context, stored.values())),
+        _judge_retention(context, cut, wanted, own),
+        _judge_property(context),
+        *_judge_cut(context, cut),
     )
-    plan = _build(look, cut, files, stored, wanted, verdicts)
+    plan = _build(context, cut, files, stored, wanted, verdicts)
     at = None if cut.checkpoint is None else cut.checkpoint.version
-    return replace(plan, verdicts=(*verdicts, judge_protection(look, plan, at)))
+    return replace(plan, verdicts=(*verdicts, judge_protection(context, plan, at)))
 
 
-def _judge_cut(look: Look, cut: LogCut) -> tuple[Verdict, ...]:
-    """A refusal where the checkpoint at the cut and the commits before it speak of other live
-    files: once the commits are gone nobody can tell, and a vacuum takes what it leaves out."""
+def _judge_cut(context: PlanningContext, cut: LogCut) -> tuple[Verdict, ...]:
+    """A refusal where the checkpoint at the cut and the commits before it disagree about the live
+    files. Once the commits are deleted no evidence is left, and a vacuum deletes what the
+    checkpoint omits."""
     if cut.snapshot is None or cut.newest_gone_ms is None:  # no commit goes
         return ()
     version = cut.snapshot.version
     listing = replace(
-        look.listing,
-        commits=tuple(found for found in look.listing.commits if found <= version),
-        checkpoints=tuple(found for found in look.listing.checkpoints if found.version < version),
+        context.listing,
+        commits=tuple(found for found in context.listing.commits if found <= version),
+        checkpoints=tuple(
+            found for found in context.listing.checkpoints if found.version < version
+        ),
         compactions=(),
     )
     try:
         kept = kept_files(cut.snapshot, _ALL_EXPIRED_MS)
     except DeltaError:  # gone meanwhile: whoever carries the plan out looks again
         return ()
-    then = replace(look, listing=listing, snapshot=cut.snapshot)
+    then = replace(context, listing=listing, snapshot=cut.snapshot)
     names = NameIndex(kept.places.inside)
-    second = go_second_route(then, names, _ALL_EXPIRED_MS, _ALL_EXPIRED_MS)
+    second = check_independently(then, names, _ALL_EXPIRED_MS, _ALL_EXPIRED_MS)
     if not second.evidence:  # they agree, or commits are gone that would have to be asked
         return ()
     shown = [path for part in second.evidence for path in part.column("path")[:2].to_pylist()]
     return (judge_cut(version, sum(part.num_rows for part in second.evidence), shown),)
 
 
-def _files(look: Look, cut: LogCut, stored: dict[str, ObjectInfo]) -> pa.Table:
+def _files(context: PlanningContext, cut: LogCut, stored: dict[str, ObjectInfo]) -> pa.Table:
     parts: list[pa.Table] = []
-    kept = [found for found in look.listing.checkpoints if _stays(found, cut)]
+    kept = [found for found in context.listing.checkpoints if _stays(found, cut)]
     if cut.checkpoint is not None:
         version = cut.checkpoint.version
         before, spans = _names_before(stored, version)
         parts += [_listed(LOG_FOLDER, before, _BEFORE), _listed(LOG_FOLDER, spans, _SPANS)]
-        staged = [info for info in _folder(look, STAGED_COMMIT_FOLDER) if _is_at(info, version)]
+        staged = [info for info in _folder(context, STAGED_COMMIT_FOLDER) if _is_at(info, version)]
         parts.append(_listed(STAGED_COMMIT_FOLDER, staged, _BEFORE))
-    sidecars = _folder(look, SIDECAR_FOLDER)
-    named = _named_sidecars(look, kept) if sidecars else set()
+    sidecars = _folder(context, SIDECAR_FOLDER)
+    named = _named_sidecars(context, kept) if sidecars else set()
     if named is not None:
-        midnight = look.now_ms - look.now_ms % DAY_MS
+        midnight = context.now_ms - context.now_ms % DAY_MS
         old = [info for info in sidecars if info.modified_ms <= midnight - DAY_MS]
         free = [info for info in old if info.name not in named]
         parts.append(_listed(SIDECAR_FOLDER, free, _SIDECAR))
     for folder, infos in (
         (LOG_FOLDER, stored.values()),
-        (STAGED_COMMIT_FOLDER, _folder(look, STAGED_COMMIT_FOLDER)),
+        (STAGED_COMMIT_FOLDER, _folder(context, STAGED_COMMIT_FOLDER)),
     ):
-        parts.append(_listed(folder, _unfinished(infos, look.now_ms), _UNFINISHED))
+        parts.append(_listed(folder, _unfinished(infos, context.now_ms), _UNFINISHED))
     return join_files(parts)
 
 
@@ -196,17 +199,17 @@ def _is_at(info: ObjectInfo, version: int) -> bool:
     return digits.isascii() and digits.isdigit() and int(digits) <= version
 
 
-def _folder(look: Look, folder: str) -> list[ObjectInfo]:
-    return look.store.list_folder(folder) if look.store.has_folder(folder) else []
+def _folder(context: PlanningContext, folder: str) -> list[ObjectInfo]:
+    return context.store.list_folder(folder) if context.store.has_folder(folder) else []
 
 
-def _named_sidecars(look: Look, kept: list[CheckpointFiles]) -> set[str] | None:
+def _named_sidecars(context: PlanningContext, kept: list[CheckpointFiles]) -> set[str] | None:
     """The names of the sidecars of every checkpoint that stays; None where one of them cannot
-    be read, so that nobody knows, and none may go."""
+    be read, so it is unknown, and none may be deleted."""
     named: set[str] = set()
-    for files in [*kept, *look.listing.incomplete_checkpoints]:
+    for files in [*kept, *context.listing.incomplete_checkpoints]:
         try:
-            named |= read_checkpoint(look.store, files).sidecar_names
+            named |= read_checkpoint(context.store, files).sidecar_names
         except DeltaError:
             return None
     return named
@@ -222,17 +225,19 @@ def _listed(folder: str, infos: list[ObjectInfo], reason: str) -> pa.Table:
     )
 
 
-def _judge_retention(look: Look, cut: LogCut, wanted: timedelta, own: timedelta) -> Verdict:
+def _judge_retention(
+    context: PlanningContext, cut: LogCut, wanted: timedelta, own: timedelta
+) -> Verdict:
     """Whether a person has to stand by the retention: where it is shorter than the table asks
     for, and, whoever asks for it, where commits of less than a day go."""
-    configuration = look.snapshot.metadata.configuration
+    configuration = context.snapshot.metadata.configuration
     unread = judge_setting("retention", LOG_RETENTION, configuration, "interval 90 days")
     if unread is not None:
         return unread
     asks = f"the table asks for {in_words(own)}" if wanted < own else "as the table asks"
     text = f"The log is kept for {in_words(wanted)}{';' if wanted < own else ','} {asks}"
     youngest = cut.newest_gone_ms
-    if youngest is not None and youngest > look.now_ms - UNCOMMITTED_AGE // _MS:
+    if youngest is not None and youngest > context.now_ms - UNCOMMITTED_AGE // _MS:
         text = (
             f"{text}. Commits up to {shown_time(youngest)} go, less than "
             f"{in_words(UNCOMMITTED_AGE)} old: queries, streams and writers that began at one of "
@@ -249,53 +254,53 @@ def _judge_retention(look: Look, cut: LogCut, wanted: timedelta, own: timedelta)
     )
 
 
-def _judge_property(look: Look) -> Verdict:
-    configuration = look.snapshot.metadata.configuration
+def _judge_property(context: PlanningContext) -> Verdict:
+    configuration = context.snapshot.metadata.configuration
     unread = judge_setting("cleanup", LOG_CLEANUP, configuration, "false")
     if unread is not None:
         return unread
     if LOG_CLEANUP.value_of(configuration):
-        return Verdict(guard="cleanup", outcome="allow", message="The table lets its log be cut.")
+        return Verdict(guard="cleanup", outcome="allow", message="The table allows log cleanup.")
     return Verdict(
         guard="cleanup",
         outcome="warn",
-        message="The table asks that its log is never cut (delta.enableExpiredLogCleanup).",
+        message="The table turns log cleanup off (delta.enableExpiredLogCleanup).",
         remedy="Type the table's name and give a reason, or leave the log as it is.",
         asks_for_name=True,
     )
 
 
 def _build(  # what was found
-    look: Look,
+    context: PlanningContext,
     cut: LogCut,
     files: pa.Table,
     stored: dict[str, ObjectInfo],
     retention: timedelta,
     verdicts: tuple[Verdict, ...],
 ) -> Plan:
-    snapshot = look.snapshot
+    snapshot = context.snapshot
     size = sum(files.column("bytes").to_pylist())
     steps: list[Step] = []
     versions: dict[str, int | None] = {str(snapshot.version): snapshot.num_files}
-    before = after = reach_before(look, cut)
+    before = after = reach_before(context, cut)
     if cut.checkpoint is not None and files.num_rows:
         earliest = cut.checkpoint.version
-        after = reach_after(look, cut, earliest)
+        after = reach_after(context, cut, earliest)
         versions[str(earliest)] = None
-        if _lacks_classic(look, cut.checkpoint):
+        if _lacks_classic(context, cut.checkpoint):
             steps.append(copy_step(earliest))
-        named = read_hint(look.store).version if LAST_CHECKPOINT in stored else None
+        named = read_hint(context.store).version if LAST_CHECKPOINT in stored else None
         if named is not None and named < earliest:
-            steps.append(hint_step(look, cut.checkpoint))
+            steps.append(hint_step(context, cut.checkpoint))
     if files.num_rows:
-        steps.append(_deletion(look, cut, files, size))
+        steps.append(_deletion(context, cut, files, size))
     return Plan(
         operation="clean-log",
-        subject=look.subject,
-        anchor=look.anchor,
-        planned_at=look.now_ms,
+        subject=context.subject,
+        anchor=context.anchor,
+        planned_at=context.now_ms,
         summary=_summary(
-            cut, before, after, files.num_rows, size, has_gap=bool(gaps_in(look.listing))
+            cut, before, after, files.num_rows, size, has_gap=bool(gaps_in(context.listing))
         ),
         parameters={"retention_ms": retention // _MS},
         effect={
@@ -310,23 +315,25 @@ def _build(  # what was found
         rests_on=("protocol", "metadata"),
         promise=Promise(versions=versions),
         files=files,
-        table=look.table,
+        table=context.table,
     )
 
 
-def _lacks_classic(look: Look, checkpoint: CheckpointFiles) -> bool:
+def _lacks_classic(context: PlanningContext, checkpoint: CheckpointFiles) -> bool:
     """Whether old clients find no checkpoint after the cut, and one may be made for them."""
-    if checkpoint.kind != "v2" or has_classic(look.listing, checkpoint.version):
+    if checkpoint.kind != "v2" or has_classic(context.listing, checkpoint.version):
         return False
-    return checkpoint.version >= protected_before(look)
+    return checkpoint.version >= protected_before(context)
 
 
-def _deletion(look: Look, cut: LogCut, files: pa.Table, size: int) -> DeleteFiles:
+def _deletion(context: PlanningContext, cut: LogCut, files: pa.Table, size: int) -> DeleteFiles:
     needs: tuple[NeededFile, ...] = ()
     if cut.checkpoint is not None:
         paths = [f"{LOG_FOLDER}/{name}" for name in cut.checkpoint.names]
-        paths += [sidecar.path for sidecar in read_checkpoint(look.store, cut.checkpoint).sidecars]
-        needs = tuple(NeededFile(path=path, size=look.store.stat(path).size) for path in paths)
+        paths += [
+            sidecar.path for sidecar in read_checkpoint(context.store, cut.checkpoint).sidecars
+        ]
+        needs = tuple(NeededFile(path=path, size=context.store.stat(path).size) for path in paths)
     return DeleteFiles(
         id="deletion",
         reason="The log is kept no longer than this.",
@@ -336,9 +343,9 @@ def _deletion(look: Look, cut: LogCut, files: pa.Table, size: int) -> DeleteFile
     )
 
 
-def hint_step(look: Look, files: CheckpointFiles) -> WriteHint:
+def hint_step(context: PlanningContext, files: CheckpointFiles) -> WriteHint:
     """The step that lets `_last_checkpoint` name this checkpoint."""
-    snapshot = look.table.snapshot(version=files.version)
+    snapshot = context.table.snapshot(version=files.version)
     few = 2 + len(snapshot.transactions) + len(snapshot.domains)
     return WriteHint(
         id="hint",
@@ -354,16 +361,16 @@ def _summary(
     cut: LogCut, before: LogReach, after: LogReach, number: int, size: int, *, has_gap: bool
 ) -> str:
     if not number and has_gap:
-        return "Nothing is deleted from the log, in which commits are missing between others."
+        return "Nothing is deleted from the log: it has gaps."
     if not number:
-        why = f"nothing is older than {shown_time(cut.cutoff_ms)}"
+        why = f"nothing in it is older than {shown_time(cut.cutoff_ms)}"
         if cut.commit is not None and cut.checkpoint is None:
             why = f"no readable checkpoint is at or before version {cut.commit}"
-        return f"Nothing can be deleted from the log: {why}, or it is gone already."
+        return f"Nothing can be deleted from the log: {why}."
     files = f"{count(number, 'file')} of the log ({render_byte_size(size)})"
     if before.version == after.version:
-        return f"Deletes {files} that nothing refers to; nothing becomes impossible."
+        return f"Deletes {files} that nothing refers to; nothing is lost."
     return (
-        f"Deletes {files} for ever: versions before {after.version} can no longer be opened, and "
-        f"their history and change feed are gone. {after.in_words}"
+        f"Permanently deletes {files}: versions before {after.version} can no longer be opened, "
+        f"and their history and change feed are gone. {after.in_words}"
     )

@@ -7,7 +7,7 @@ from explorer.log.checkpoint_writing.compaction_writer import build_lines, check
 from explorer.log.reconcile.tail import replay_commits
 from explorer.maintenance.plan.guards import judge_features, judge_log
 from explorer.maintenance.plan.plan import Plan, Promise
-from explorer.maintenance.plan.planning import Look, look_at
+from explorer.maintenance.plan.planning_context import PlanningContext, read_planning_context
 from explorer.maintenance.plan.step_types import WriteCompaction
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
@@ -34,8 +34,8 @@ def plan_log_compaction(
 
     Raises `InvalidArgumentError` for a range that is none or lacks a commit.
     """
-    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
-    snapshot = look.snapshot
+    context = read_planning_context(table, clock, Watch(progress=progress, cancel=cancel))
+    snapshot = context.snapshot
     commits = snapshot.segment.commits
     if first is None and last is None and len(commits) < 2:
         chosen = None
@@ -51,22 +51,22 @@ def plan_log_compaction(
             )
         if first is None and oldest >= newest:
             raise _no_beginning(newest, commits.start if commits else None)
-        check_range(look.listing, oldest, newest)
+        check_range(context.listing, oldest, newest)
         chosen = (oldest, newest)
-    if chosen is not None and _says_nothing(look, *chosen):
+    if chosen is not None and _says_nothing(context, *chosen):
         chosen = None
-    held = {(found.first, found.last) for found in look.listing.compactions}
+    held = {(found.first, found.last) for found in context.listing.compactions}
     steps = () if chosen is None or chosen in held else (_step(*chosen),)
-    size = 0 if chosen is None else _bytes(look, *chosen)
+    size = 0 if chosen is None else _bytes(context, *chosen)
     return Plan(
         operation="compact-log",
-        subject=look.subject,
-        anchor=look.anchor,
-        planned_at=look.now_ms,
+        subject=context.subject,
+        anchor=context.anchor,
+        planned_at=context.now_ms,
         summary=_summary(chosen, size, has_steps=bool(steps)),
         parameters={"first": chosen and chosen[0], "last": chosen and chosen[1]},
         effect={"commit_bytes": size},
-        verdicts=(judge_features(snapshot.protocol), judge_log(look.listing)),
+        verdicts=(judge_features(snapshot.protocol), judge_log(context.listing)),
         steps=steps,
         rests_on=(),
         promise=Promise(versions={str(snapshot.version): snapshot.num_files}),
@@ -86,37 +86,37 @@ def _no_beginning(newest: int, oldest: int | None) -> InvalidArgumentError:
     )
 
 
-def _says_nothing(look: Look, first: int, last: int) -> bool:
+def _says_nothing(context: PlanningContext, first: int, last: int) -> bool:
     """Whether a short range holds no action that a compaction keeps."""
     if last - first >= _LOOKED_THROUGH:
         return False
-    tail = replay_commits(look.store, range(first, last + 1))
+    tail = replay_commits(context.store, range(first, last + 1))
     return not (tail.decides_files or build_lines(tail.small))
 
 
 def _step(first: int, last: int) -> WriteCompaction:
     return WriteCompaction(
         id="compaction",
-        reason=f"Readers take one file instead of the commits {first} to {last}.",
+        reason=f"Readers read one file instead of the commits {first} to {last}.",
         num_files=1,
         first=first,
         last=last,
     )
 
 
-def _bytes(look: Look, first: int, last: int) -> int:
+def _bytes(context: PlanningContext, first: int, last: int) -> int:
     wanted = {render_commit_name(version) for version in range(first, last + 1)}
-    return sum(info.size for info in look.store.list_folder(LOG_FOLDER) if info.name in wanted)
+    return sum(info.size for info in context.store.list_folder(LOG_FOLDER) if info.name in wanted)
 
 
 def _summary(chosen: tuple[int, int] | None, size: int, *, has_steps: bool) -> str:
     if chosen is None:
-        return "Too little was committed after the newest checkpoint; nothing is to be done."
+        return "Too little was committed after the newest checkpoint; there is nothing to do."
     first, last = chosen
     if not has_steps:
-        return f"The commits {first} to {last} have such a file already; nothing is to be done."
+        return f"The commits {first} to {last} have such a file already; there is nothing to do."
     number = count(last - first + 1, "commit")
     return (
         f"Writes one log compaction file for the {number} {first} to {last} "
-        f"({render_byte_size(size)}); nothing becomes impossible."
+        f"({render_byte_size(size)}); nothing is lost."
     )

@@ -133,20 +133,20 @@ def _place(snapshot: Snapshot, name: str) -> FieldPlace:
         if name.lower() in {place.path.lower(), ".".join(place.names).lower()}
     ]
     if not found:
-        raise _wrong_column(name, "The table has no such column, or it holds others.")
+        raise _wrong_column(name, "The table has no such column, or it is nested.")
     place = found[0]
     if len(found) > 1:
-        raise _wrong_column(name, "Several columns could be meant.")
+        raise _wrong_column(name, "Several columns have this name.")
     if not place.depth and place.field.name in snapshot.metadata.partition_columns:
         raise _wrong_column(
-            name, "It partitions the table: the rows of one value lie together already."
+            name, "It partitions the table: the rows of one value are together already."
         )
     if not _has_order(place):
         raise _wrong_column(name, "Statistics have no bounds for its type.")
     if place.names not in {known.names for known in indexed_places(snapshot.metadata)}:
         raise _wrong_column(
             name,
-            "No statistics are kept for it, so that no file could be skipped by it "
+            "It has no statistics, so no file could be skipped by it "
             "(delta.dataSkippingNumIndexedCols, delta.dataSkippingStatsColumns).",
         )
     return place

@@ -32,9 +32,9 @@ from explorer.maintenance.plan.step_types import Aim
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.scan.facts import Question, question_of
+from explorer.scan.live_file_reads import reduce_live_files
 from explorer.scan.plan import plan_piece
 from explorer.scan.predicate.parse import parse_predicate
-from explorer.scan.watched import over_watched
 from explorer.table.frames import believed_sizes
 from explorer.table.snapshot import Snapshot
 
@@ -49,7 +49,8 @@ MOST_DELETED: Final = 0.05
 """The share of hidden rows above which a file is worth writing again, as the reference has."""
 
 _PARTLY_FULL: Final = 0.5
-"""Of the target: smaller files in the right order are ordered anew together with new ones."""
+"""A share of the target size: a smaller file that is ordered already is ordered again together
+with new files."""
 
 _LARGEST_GROUP: Final = 100
 """Files of the target's size that are ordered together."""
@@ -163,10 +164,10 @@ def _look_at(snapshot: Snapshot, aim: Aim, watch: Watch) -> _Seen:
     predicate = None if aim.where is None else parse_predicate(aim.where, snapshot.schema)
     question = Question() if predicate is None else question_of(predicate, snapshot)
 
-    def look(files: FileColumns) -> _Seen:
+    def context(files: FileColumns) -> _Seen:
         return _seen(plan_piece(predicate, question, files).kept.select(list(COLUMNS)), aim)
 
-    pieces = over_watched(snapshot, _STORED, question.leaves, look, watch, "Choosing files")
+    pieces = reduce_live_files(snapshot, _STORED, question.leaves, context, watch, "Choosing files")
     if not pieces:
         return _seen(snapshot.physical_files("add", list(COLUMNS)), aim)
     return _Seen(
@@ -230,7 +231,7 @@ def _pays(groups: Numbers, sizes: Numbers, why: Numbers, aim: Aim) -> Flags:
 
 
 def _deleted_share(files: pa.Table) -> npt.NDArray[np.float64]:
-    """The share of each file's rows that its vector hides; 0 where nobody knows."""
+    """The share of each file's rows that its vector hides; 0 where that is unknown."""
     counts = (
         pc.struct_field(files.column("deletion_vector"), "cardinality"),
         files.column("num_records"),

@@ -37,7 +37,7 @@ from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import build_files, join_files, words
 from explorer.maintenance.plan.newest_times import judge_committing
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
-from explorer.maintenance.plan.planning import Look, look_at
+from explorer.maintenance.plan.planning_context import PlanningContext, read_planning_context
 from explorer.maintenance.plan.step_types import Aim, RewriteFiles, Step
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
@@ -74,9 +74,9 @@ def plan_optimize(  # noqa: PLR0913  # what is to be reached, who looks on, what
     Raises what `Table.snapshot` raises, and `InvalidArgumentError` for a condition, a size or
     columns that cannot be meant.
     """
-    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
+    context = read_planning_context(table, clock, Watch(progress=progress, cancel=cancel))
     aim = build_aim(
-        look.snapshot,
+        context.snapshot,
         where=where,
         target_size=target_size,
         zorder_by=[zorder_by] if isinstance(zorder_by, str) else zorder_by,
@@ -84,25 +84,27 @@ def plan_optimize(  # noqa: PLR0913  # what is to be reached, who looks on, what
         batch_size=max(1, batch_size),
     )
     verdicts: tuple[Verdict, ...] = (
-        *judge_committing(look),
-        judge_rewrite(look.snapshot),
-        judge_order(look.snapshot, aim),
+        *judge_committing(context),
+        judge_rewrite(context.snapshot),
+        judge_order(context.snapshot, aim),
     )
-    groups = choose_groups(look.snapshot, aim, look.watch)
-    plan = replace(_plan(look, aim, groups, seed or uuid4()), verdicts=verdicts)
+    groups = choose_groups(context.snapshot, aim, context.watch)
+    plan = replace(_plan(context, aim, groups, seed or uuid4()), verdicts=verdicts)
     if not plan.steps or plan.refusals:
         return plan
-    return replace(plan, verdicts=(*verdicts, judge_first_files(look.snapshot, aim, groups.files)))
+    return replace(
+        plan, verdicts=(*verdicts, judge_first_files(context.snapshot, aim, groups.files))
+    )
 
 
-def _plan(look: Look, aim: Aim, groups: Groups, seed: UUID) -> Plan:
-    newest, files = look.snapshot, groups.files
+def _plan(context: PlanningContext, aim: Aim, groups: Groups, seed: UUID) -> Plan:
+    newest, files = context.snapshot, groups.files
     new_files = int(count_targets(files, aim).sum())
     return Plan(
         operation="optimize",
-        subject=look.subject,
-        anchor=look.anchor,
-        planned_at=look.now_ms,
+        subject=context.subject,
+        anchor=context.anchor,
+        planned_at=context.now_ms,
         summary=_summary(aim, groups, new_files, newest.version),
         parameters=aim.parameters,
         effect={
@@ -116,15 +118,15 @@ def _plan(look: Look, aim: Aim, groups: Groups, seed: UUID) -> Plan:
             "undo": f"restore to version {newest.version}",
         },
         verdicts=(),
-        steps=_steps(look, aim, groups, seed),
+        steps=_steps(context, aim, groups, seed),
         rests_on=("protocol", "metadata", "files"),
         promise=Promise(versions={str(newest.version): newest.num_files}),
-        files=join_files([_listed(look, aim, files)]),
-        table=look.table,
+        files=join_files([_listed(context, aim, files)]),
+        table=context.table,
     )
 
 
-def _steps(look: Look, aim: Aim, groups: Groups, seed: UUID) -> tuple[Step, ...]:
+def _steps(context: PlanningContext, aim: Aim, groups: Groups, seed: UUID) -> tuple[Step, ...]:
     steps: list[Step] = []
     for batch in range(groups.num_batches):
         files = groups.of_batch(batch)
@@ -141,7 +143,7 @@ def _steps(look: Look, aim: Aim, groups: Groups, seed: UUID) -> tuple[Step, ...]
             groups_sha256=digest_groups(files),
             seed=uuid5(seed, f"names {batch}"),
         )
-        configuration = look.snapshot.metadata.configuration
+        configuration = context.snapshot.metadata.configuration
         checkpoint = uuid5(seed, f"checkpoint {batch}")
         steps += with_checksum_and_checkpoint(step, configuration, checkpoint)
     return tuple(steps)
@@ -156,9 +158,9 @@ def _reason(aim: Aim, files: pa.Table) -> str:
     return f"{groups} of small files, or of such with many deleted rows; one commit."
 
 
-def _listed(look: Look, aim: Aim, files: pa.Table) -> pa.Table:
+def _listed(context: PlanningContext, aim: Aim, files: pa.Table) -> pa.Table:
     """The files as the plan shows them; the reason names the group that each goes into."""
-    paths = pc.coalesce(file_of_each(files, look.table.uri)[0], files.column("path"))
+    paths = pc.coalesce(file_of_each(files, context.table.uri)[0], files.column("path"))
     size = render_byte_size(aim.target_size)
     texts = {
         SMALL: f"smaller than {size}",
@@ -191,16 +193,17 @@ def _hidden_rows(files: pa.Table) -> int:
 def _summary(aim: Aim, groups: Groups, new_files: int, version: int) -> str:
     files = groups.files
     if not files.num_rows:
-        return f"{_nothing(aim, groups)} Nothing is to be done."
+        return f"{_nothing(aim, groups)} There is nothing to do."
     what = (
-        f"Writes {count(files.num_rows, 'file')} ({render_byte_size(sum_of(files.column('size')))})"
+        f"Rewrites {count(files.num_rows, 'file')} "
+        f"({render_byte_size(sum_of(files.column('size')))})"
     )
     hidden = _hidden_rows(files)
     gone = f", without {count(hidden, 'deleted row')}," if hidden else ""
     order = f", ordered by {', '.join(aim.names)}" if aim.columns else ""
     return (
-        f"{what} again as about {count(new_files, 'file')}{order}{gone} in "
-        f"{count(groups.num_batches, 'commit')}; no row changes, and nothing becomes impossible: "
+        f"{what} as about {count(new_files, 'file')}{order}{gone} in "
+        f"{count(groups.num_batches, 'commit')}. No row changes, and nothing is lost: "
         f"version {version} stays readable until vacuum deletes the old files."
     )
 

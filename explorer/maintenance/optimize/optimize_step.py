@@ -3,7 +3,7 @@ Remove File, Row Tracking, Clustered Table).
 
 Files are written first, and nobody knows them. Only what was written whole, with as many
 rows as were read, enters the commit. A run that ends before its commit takes its files with
-it; where nobody knows whether the commit was made, they stay, and the receipt names them.
+it; where it is unknown whether the commit was made, they stay, and the receipt names them.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ class Choice:
     def refusal(self, name: str, why: str) -> InvalidArgumentError:
         """The error for a feature that this is not done to here."""
         return InvalidArgumentError(
-            f"The feature {name[:120]} is not {self.done} here.",
+            f"The feature {name[:120]} cannot be {self.done} here.",
             reason=f"It is refused: {why}.",
-            remedy=f"There are {', '.join(self.names)}.",
+            remedy=f"Choose one of {', '.join(self.names)}.",
             spec="Table Features",
         )

@@ -36,24 +36,24 @@ def judge_features(protocol: Protocol) -> Verdict:
     if newest or protocol.min_reader_version > READER_FEATURES_VERSION:
         return _refuse(
             "features",
-            f"The table asks for writer version {protocol.min_writer_version} and reader version "
-            f"{protocol.min_reader_version}, which are not known here.",
-            "Let the engine that wrote the table maintain it.",
+            f"The table requires writer version {protocol.min_writer_version} and reader version "
+            f"{protocol.min_reader_version}, which are not supported here.",
+            "Maintain the table with the engine that wrote it.",
         )
     if protocol.min_writer_version == WRITER_FEATURES_VERSION and protocol.writer_features is None:
         return _refuse(
             "features",
-            "The protocol has no list of writer features, so nobody knows what the table asks.",
+            "The protocol has no list of writer features: what the table requires is unknown.",
             "Restore the commit that wrote the protocol.",
         )
     if unknown:
         shown = ", ".join(name[:100] for name in unknown[:_SHOWN])
         return _refuse(
             "features",
-            f"The table has features that are not known here: {shown}.",
-            "Let the engine that wrote the table maintain it, or use a newer release.",
+            f"The table has features that are not supported here: {shown}.",
+            "Maintain the table with the engine that wrote it, or use a newer release.",
         )
-    return _allow("features", "Every feature of the table is known here.")
+    return _allow("features", "Every feature of the table is supported here.")
 
 
 def judge_catalog(protocol: Protocol) -> Verdict:
@@ -61,11 +61,10 @@ def judge_catalog(protocol: Protocol) -> Verdict:
     if is_catalog_managed(protocol):
         return _refuse(
             "catalog",
-            "A catalog decides which commits of this table count, and the files alone may be "
-            "behind it.",
-            "Let the catalog's engine maintain the table.",
+            "A catalog decides which commits of this table count; its files may lag behind.",
+            "Maintain the table with the catalog's engine.",
         )
-    return _allow("catalog", "No catalog decides about its commits.")
+    return _allow("catalog", "No catalog manages its commits.")
 
 
 def judge_vacuum_protocol(protocol: Protocol) -> Verdict:
@@ -75,7 +74,7 @@ def judge_vacuum_protocol(protocol: Protocol) -> Verdict:
     text = "The table asks vacuum to check the writer protocol" if asks else "The writer protocol"
     verdict = judge_features(protocol)
     if verdict.outcome == "allow":
-        return _allow("vacuum protocol", f"{text}{', and it' if asks else ''} was checked.")
+        return _allow("vacuum protocol", f"{text}{', which' if asks else ''} was checked.")
     return _refuse("vacuum protocol", f"{text}. {verdict.message}", verdict.remedy)
 
 
@@ -86,10 +85,10 @@ def judge_log(listing: LogListing) -> Verdict:
         shown = ", ".join(_range_in_words(gap) for gap in gaps[:_SHOWN])
         return _refuse(
             "log",
-            f"Commits are missing between others: {shown}.",
-            "Restore them from a backup; what they did to files is not known.",
+            f"The log has gaps; missing commits: {shown}.",
+            "Restore them from a backup; what they did to files is unknown.",
         )
-    return _allow("log", "The commits follow each other without a gap.")
+    return _allow("log", "The log has no gaps.")
 
 
 def gaps_in(listing: LogListing) -> list[range]:
@@ -106,29 +105,29 @@ def judge_clock(now_ms: int, times: Mapping[str, int | None]) -> Verdict:
         if time is not None and time > now_ms + CLOCK_TOLERANCE_MS
     }
     if not ahead:
-        return _allow("clock", "No time of the table is ahead of this clock.")
+        return _allow("clock", "No time in the table is ahead of this clock.")
     what, time = max(ahead.items(), key=lambda item: item[1])
     span = _whole_units(utc_time(time) - utc_time(now_ms))
     mend = f" Where this clock is right, correct the modification time of that {what}'s file."
     return _refuse(
         "clock",
-        f"The newest {what}, {shown_time(time)}, is {span} ahead of this clock, so that no age "
-        "can be told.",
+        f"The newest {what}, {shown_time(time)}, is {span} ahead of this clock, so ages are "
+        "unknown.",
         "Correct the clock of this machine, or wait until that time has passed."
         f"{mend if what == 'commit' else ''}",
     )
 
 
 def follow_clock(now_ms: int, newest_ms: int) -> Verdict:
-    """The verdict of `judge_clock` on a commit that deletes nothing and begins no file's age,
-    where the newest in-commit timestamp lies ahead: it needs no age, and is the later one."""
+    """The verdict of `judge_clock` on a commit that deletes and removes nothing, where the newest
+    in-commit timestamp is ahead of this clock: such a commit needs no ages."""
     span = _whole_units(utc_time(newest_ms) - utc_time(now_ms))
     return Verdict(
         guard="clock",
         outcome="warn",
         message=f"The newest in-commit timestamp, {shown_time(newest_ms)}, is {span} ahead of this "
-        "clock. The commit follows it by one millisecond, and is found under that time; until it "
-        "has passed, nothing is deleted from this table.",
+        "clock. The commit gets a timestamp one millisecond later; until that time has passed, "
+        "nothing is deleted from this table.",
         remedy="Correct the clock of this machine if it is behind.",
     )
 
@@ -136,11 +135,11 @@ def follow_clock(now_ms: int, newest_ms: int) -> Verdict:
 def judge_retention(
     wanted: timedelta, floor: timedelta, now_ms: int, youngest: Mapping[str, int | None]
 ) -> Verdict:
-    """Whether files may go that young. `youngest` are the newest times of untracked files
-    and of commits, in milliseconds, None where there are none."""
+    """Whether files may be deleted after the `wanted` time. `youngest` are the newest times of
+    untracked files and of commits, in milliseconds since 1970, None where there are none."""
     text = f"Files are kept for {in_words(wanted)} after their removal"
     if wanted >= floor:
-        return _allow("retention", f"{text}; the least is {in_words(floor)}.")
+        return _allow("retention", f"{text}; the minimum is {in_words(floor)}.")
     if wanted < UNCOMMITTED_AGE:
         limit = now_ms - UNCOMMITTED_AGE // timedelta(milliseconds=1)
         young = {what: time for what, time in youngest.items() if time is not None and time > limit}
@@ -148,16 +147,16 @@ def judge_retention(
             what, time = max(young.items(), key=lambda item: item[1])
             return _refuse(
                 "retention",
-                f"{text}, less than {in_words(UNCOMMITTED_AGE)}, and the newest {what} is of "
-                f"{shown_time(time)}: a writer may be at work whose files are not yet committed.",
+                f"{text}, less than {in_words(UNCOMMITTED_AGE)}, but the newest {what} is of "
+                f"{shown_time(time)}: a writer may be at work whose files are not committed yet.",
                 f"Wait until nothing was written for {in_words(UNCOMMITTED_AGE)}, or keep files "
                 "longer.",
             )
     return Verdict(
         guard="retention",
         outcome="warn",
-        message=f"{text}, less than {in_words(floor)}: queries that are running, and writers "
-        "that have not yet committed, may lose files.",
+        message=f"{text}, less than {in_words(floor)}: running queries, and writers that have "
+        "not committed yet, may lose files.",
         remedy="Type the table's name and give a reason, or keep files longer.",
         asks_for_name=True,
     )
@@ -173,21 +172,21 @@ def judge_setting(
         return None
     return _refuse(
         guard,
-        f"What the table asks for is not known. {wrong.problem}",
-        f"Set it to what was meant: delta-explorer set TABLE '{known.name}={example}'",
+        f"What the table requires is unknown. {wrong.problem}",
+        f"Set it to the intended value: delta-explorer set TABLE '{known.name}={example}'",
     )
 
 
-def judge_routes(only_first: int, only_second: int, examples: list[str]) -> Verdict:
-    """Whether two independent ways to the kept files agree."""
+def judge_independent_check(only_first: int, only_second: int, examples: list[str]) -> Verdict:
+    """Whether two independent computations of the kept files agree."""
     if not only_first and not only_second:
-        return _allow("second route", "A second, independent way to the kept files agrees.")
+        return _allow("second route", "A second, independent computation of the kept files agrees.")
     return _refuse(
         "second route",
-        f"Two independent ways to the kept files disagree: {only_first} are kept by the "
+        f"Two independent computations of the kept files disagree: {only_first} are kept by the "
         f"checkpoint alone, {only_second} by the commits alone, among them "
         f"{_some_of(examples)}.",
-        "Do not delete anything. The plan's file list is the evidence; look at the checkpoint "
+        "Do not delete anything. The plan's file list is the evidence; check the checkpoint "
         "first, and write a new one if it is wrong.",
     )
 
@@ -197,9 +196,9 @@ def judge_cut(version: int, number: int, examples: list[str]) -> Verdict:
     say."""
     return _refuse(
         "second route",
-        f"The checkpoint of version {version}, at which the log would be cut, and the commits up "
+        f"The checkpoint of version {version}, from which the log would start, and the commits up "
         f"to it disagree about {count(number, 'file')}, among them {_some_of(examples)}.",
-        "Do not cut the log: afterwards nobody can tell which of them is right. Look at the "
+        "Do not delete the commits: they are the only evidence of what is right. Check the "
         "checkpoint first, and write a new one if it is wrong.",
     )
 
@@ -208,11 +207,11 @@ def _some_of(paths: list[str]) -> str:
     return ", ".join(repr(path[:100]) for path in paths[:3])
 
 
-def unknown_route(reason: str) -> Verdict:
-    """The verdict where the second way could not be gone."""
+def judge_failed_check(reason: str) -> Verdict:
+    """The verdict where the kept files could not be computed a second time."""
     return _refuse(
         "second route",
-        f"The kept files could not be worked out a second time: {reason}",
+        f"The kept files could not be computed a second time: {reason}",
         "Restore the log files that are missing or broken.",
     )
 

@@ -1,7 +1,7 @@
-"""The kept files, worked out a second time from every commit, and held against the first.
+"""The independent check of the kept files, which a vacuum must not delete.
 
-The first way is the newest checkpoint and the commits after it; the second replays all
-commits that an unbroken log has, with nothing shared but the specification.
+They are computed twice: from the newest checkpoint and the commits after it, and here by
+replaying all commits of a log without gaps. The two share no code but the specification.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from explorer.files.unkept import kept_by_commits, rows_kept_by_commits
 from explorer.log.actions.columns import string_column
 from explorer.log.plain_arrays import Numbers, build_array
 from explorer.maintenance.plan.file_list import build_files
-from explorer.maintenance.plan.guards import judge_routes, unknown_route
+from explorer.maintenance.plan.guards import judge_failed_check, judge_independent_check
 from explorer.maintenance.plan.plan import Verdict
-from explorer.maintenance.plan.planning import Look
+from explorer.maintenance.plan.planning_context import PlanningContext
 from explorer.maintenance.plan.used_features import every_metadata
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.table.retention import milliseconds
@@ -32,10 +32,10 @@ _BY_SECOND = "kept by all commits, and not by the checkpoint and the commits aft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SecondRoute:
-    """What all commits say: `events`, the files that they keep beyond the first way (of
-    tombstones that a checkpoint may leave out), and the verdict with its `evidence`. The
-    files of the events in `kept_rows` are kept by one of both ways."""
+class IndependentCheck:
+    """The result of replaying all commits: the `events`, the rows of events whose files are
+    kept (`kept_rows`), the files that only the commits keep (`further`: a checkpoint may leave
+    old tombstones out), and the verdict with its `evidence`."""
 
     events: FileEvents | None
     kept_rows: Numbers
@@ -44,18 +44,18 @@ class SecondRoute:
     evidence: tuple[pa.Table, ...] = ()
 
 
-def go_second_route(
-    look: Look, kept: NameIndex, cutoff_ms: int, tombstones_expire_ms: int
-) -> SecondRoute:
-    """Work out the kept files once more and compare their names with those `kept` by the
-    first way.
+def check_independently(
+    context: PlanningContext, kept: NameIndex, cutoff_ms: int, tombstones_expire_ms: int
+) -> IndependentCheck:
+    """Compute the kept files from all commits and compare them with `kept`, those of the
+    checkpoint and the commits after it.
 
     `cutoff_ms` is that of the plan; before `tombstones_expire_ms` the table's own retention
     lets a checkpoint leave tombstones out, so that only the commits know them. A checkpoint
     that was written while the retention was shorter has left out more, and rightly so.
     """
     try:
-        events = read_events(look.store, look.listing, look.watch)
+        events = read_events(context.store, context.listing, context.watch)
         rows = rows_kept_by_commits(events, cutoff_ms)
         every = events.places(rows)
         strict = every
@@ -63,25 +63,25 @@ def go_second_route(
             strict = kept_by_commits(events, tombstones_expire_ms)
         only_first, further = _differences(kept, every.inside)
         only_second = _those_in(strict, further)
-        if len(only_second) and (expired_ms := _ever_expired(look)) > tombstones_expire_ms:
+        if len(only_second) and (expired_ms := _ever_expired(context)) > tombstones_expire_ms:
             only_second = _those_in(kept_by_commits(events, expired_ms), only_second)
     except DeltaError as error:
-        verdict = unknown_route(f"{error.problem} {error.reason}")
+        verdict = judge_failed_check(f"{error.problem} {error.reason}")
         nothing = np.zeros(0, np.int64)
-        return SecondRoute(events=None, kept_rows=nothing, further=NOWHERE, verdict=verdict)
+        return IndependentCheck(events=None, kept_rows=nothing, further=NOWHERE, verdict=verdict)
     examples = [*only_first[:2].to_pylist(), *only_second[:2].to_pylist()]
     evidence = tuple(
         build_files(paths, action="leave", reason=reason)
         for paths, reason in ((only_first, _BY_FIRST), (only_second, _BY_SECOND))
         if len(paths)
     )
-    return SecondRoute(
+    return IndependentCheck(
         events=events,
         kept_rows=rows,
         further=Places(
             inside=pa.chunked_array([further]), written=every.written, outside=every.outside
         ),
-        verdict=judge_routes(len(only_first), len(only_second), examples),
+        verdict=judge_independent_check(len(only_first), len(only_second), examples),
         evidence=evidence,
     )
 
@@ -90,13 +90,14 @@ def _those_in(kept: Places, names: pa.Array) -> pa.Array:
     return names.filter(pc.is_in(names, value_set=kept.inside)) if len(names) else names
 
 
-def _ever_expired(look: Look) -> int:
+def _ever_expired(context: PlanningContext) -> int:
     """The time before which tombstones were expired by the shortest retention that the table
     ever had: nobody says under which of them a checkpoint was written."""
     had = (
-        DELETED_FILE_RETENTION.value_of(metadata.configuration) for metadata in every_metadata(look)
+        DELETED_FILE_RETENTION.value_of(metadata.configuration)
+        for metadata in every_metadata(context)
     )
-    return look.now_ms - milliseconds(min(had))
+    return context.now_ms - milliseconds(min(had))
 
 
 def _differences(one: NameIndex, two: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:

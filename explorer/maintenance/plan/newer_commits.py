@@ -17,7 +17,7 @@ from explorer.errors import ConflictError, NotFoundError
 from explorer.files.kept import is_kept
 from explorer.files.store_paths import data_places, places_of
 from explorer.log.actions.columns import string_column
-from explorer.log.commits.commit_file import lines_backwards, may_name, parse_action
+from explorer.log.commits.commit_file import lines_reversed, may_name, parse_action
 from explorer.log.commits.commit_info import parse_commit_info
 from explorer.log.reconcile.tail import replay_commits
 from explorer.maintenance.plan.file_list import without_action
@@ -59,15 +59,15 @@ class LogWatch:
         if newest < anchor.version or anchor_of(self.store, anchor.version) != anchor:
             raise stale(
                 f"The log no longer holds version {anchor.version} as it was when the plan was "
-                "made: it was cleaned up, or the table was made anew."
+                "made: the log was cleaned up, or the table was created again."
             )
         if table.metadata().id != self.plan.subject.id:
-            raise stale("Another table lies there now: its id is not that of the plan.")
+            raise stale("Another table is there now: its id is not the plan's.")
         while self.seen < newest:
             try:
                 self._check_next(render_commit_path(self.seen + 1))
             except NotFoundError as error:
-                gone = f"Version {self.seen + 1} went away before it was looked at."
+                gone = f"Version {self.seen + 1} disappeared before it was read."
                 raise stale(gone) from error
 
     def check_ahead(self) -> None:
@@ -101,7 +101,7 @@ class LogWatch:
         if "every file" in grounds and tail.decides_files:
             return "adds or removes files"
         if "files" in grounds and self._names_a_planned_file(data, version, tail):
-            return "speaks of a file of the plan"
+            return "changes a file of the plan"
         return None
 
     def _names_a_planned_file(self, data: bytes, version: int, tail: Any) -> bool:
@@ -120,7 +120,7 @@ def _change_files(data: bytes, version: int) -> list[str]:
         return []
     name = render_commit_name(version)
     found: list[str] = []
-    for number, line in lines_backwards(data):
+    for number, line in lines_reversed(data):
         if may_name(line, "cdc"):
             body = parse_action(line, name, number).get("cdc")
             if isinstance(body, dict) and isinstance(path := body.get("path"), str):
@@ -148,6 +148,6 @@ def stale(reason: str) -> ConflictError:
     return ConflictError(
         "The plan is stale, and was not carried out further.",
         reason=reason,
-        remedy="Make the plan again, look at it, and approve the new one.",
+        remedy="Plan again, review the new plan, and approve it.",
         kind="plan_stale",
     )

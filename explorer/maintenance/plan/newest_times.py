@@ -17,7 +17,7 @@ from explorer.maintenance.plan.guards import (
     judge_log,
 )
 from explorer.maintenance.plan.plan import Plan, Verdict
-from explorer.maintenance.plan.planning import Look
+from explorer.maintenance.plan.planning_context import PlanningContext
 from explorer.maintenance.plan.step_types import CommittingStep, DeleteFiles
 from explorer.protocol.actions import Metadata
 from explorer.protocol.features.registry import is_supported
@@ -41,40 +41,42 @@ _TIMED: Final = CommittingStep | DeleteFiles
 """Steps that go by ages, or from whose time on ages count."""
 
 
-def newest_commit_times(look: Look, files: Iterable[ObjectInfo]) -> dict[str, int | None]:
+def newest_commit_times(
+    context: PlanningContext, files: Iterable[ObjectInfo]
+) -> dict[str, int | None]:
     """The newest times of commits, by their files among `files` and as the newest one says
     itself, in milliseconds; None where there is none."""
     commits = [info.modified_ms for info in files if parse_commit_version(info.name) is not None]
     recorded: int | None = None
-    if look.listing.commits:
-        recorded = read_commit_info(look.store, look.listing.commits[-1]).in_commit_ms
+    if context.listing.commits:
+        recorded = read_commit_info(context.store, context.listing.commits[-1]).in_commit_ms
     return {"commit": max(commits, default=None), _RECORDED: recorded}
 
 
-def judge_committing(look: Look) -> tuple[Verdict, ...]:
-    """What is asked before anything is committed: that all of the table is known, that files
-    alone decide what it is, that its log is whole, and that no commit is ahead of this clock.
-    Tombstones are as old as the clock that wrote them: by one that is behind, files that left
-    just now would be free to be deleted at once."""
-    protocol = look.snapshot.protocol
+def judge_committing(context: PlanningContext) -> tuple[Verdict, ...]:
+    """The guards of every plan that commits: every feature is known, no catalog manages the
+    commits, the log has no gaps, and no commit is ahead of this clock. A tombstone is as old as
+    the clock that wrote it: written by a clock that is behind, it would make the file deletable
+    at once."""
+    protocol = context.snapshot.protocol
     return (
         judge_features(protocol),
         judge_catalog(protocol),
-        judge_log(look.listing),
-        judge_clock(look.now_ms, _latest_commit_times(look)),
+        judge_log(context.listing),
+        judge_clock(context.now_ms, _latest_commit_times(context)),
     )
 
 
-def judge_following(look: Look, after: Metadata | None = None) -> tuple[Verdict, ...]:
+def judge_following(context: PlanningContext, after: Metadata | None = None) -> tuple[Verdict, ...]:
     """As `judge_committing`, for a plan that deletes no file, removes none and so begins no age:
     where in-commit timestamps are active, before it and after (with the metadata `after`), it
     may follow one that lies ahead of this clock."""
-    *others, clock = judge_committing(look)
-    protocol, before = look.snapshot.protocol, look.snapshot.metadata
+    *others, clock = judge_committing(context)
+    protocol, before = context.snapshot.protocol, context.snapshot.metadata
     follows = all(has_in_commit_timestamps(protocol, item) for item in (before, after or before))
-    newest = _latest_commit_times(look).get(_RECORDED) if clock.outcome == "refuse" else None
-    if follows and newest is not None and newest > look.now_ms + CLOCK_TOLERANCE_MS:
-        clock = follow_clock(look.now_ms, newest)
+    newest = _latest_commit_times(context).get(_RECORDED) if clock.outcome == "refuse" else None
+    if follows and newest is not None and newest > context.now_ms + CLOCK_TOLERANCE_MS:
+        clock = follow_clock(context.now_ms, newest)
     return (*others, clock)
 
 
@@ -89,17 +91,17 @@ def check_clock(plan: Plan, now_ms: int) -> None:
     raise ConflictError(
         "The plan was not carried out.",
         reason=f"It was made at {shown_time(plan.planned_at)}, and this clock says that it is "
-        f"{shown_time(now_ms)}, so that no age can be told.",
+        f"{shown_time(now_ms)}, so ages are unknown.",
         remedy="Correct the clock of this machine and execute the plan again; where the other "
         "clock was wrong, make a new plan.",
         kind="plan_refused",
     )
 
 
-def _latest_commit_times(look: Look) -> dict[str, int | None]:
+def _latest_commit_times(context: PlanningContext) -> dict[str, int | None]:
     """As `newest_commit_times`, without listing the log once more."""
-    names = [render_commit_name(version) for version in look.listing.commits[-_NEWEST:]]
-    infos = [info for name in names if (info := info_of(look.store, look.listing, name))]
-    if any(is_supported(look.snapshot.protocol, name) for name in IN_COMMIT_FEATURES):
-        return newest_commit_times(look, infos)
+    names = [render_commit_name(version) for version in context.listing.commits[-_NEWEST:]]
+    infos = [info for name in names if (info := info_of(context.store, context.listing, name))]
+    if any(is_supported(context.snapshot.protocol, name) for name in IN_COMMIT_FEATURES):
+        return newest_commit_times(context, infos)
     return {"commit": max((info.modified_ms for info in infos), default=None)}

@@ -297,8 +297,8 @@ class ValidateTraces(StepFields):
 
 
 Validation = ValidateRows | ValidateTraces
-"""Steps that change nothing: what they found holds for the version that they looked at, so
-that they are done anew where an execution is resumed."""
+"""Steps that change nothing. What they found holds for the version that they read, so a
+resumed execution repeats them."""
 
 Step = (
     Commit

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from explorer.errors import DeltaError
-from explorer.log.commits.commit_file import lines_backwards, may_name, parse_action
-from explorer.maintenance.plan.planning import Look
+from explorer.log.commits.commit_file import lines_reversed, may_name, parse_action
+from explorer.maintenance.plan.planning_context import PlanningContext
 from explorer.protocol.actions import Metadata, parse_metadata
 from explorer.protocol.features.column_mapping import FIELD_ID_KEY
 from explorer.protocol.features.registry import FEATURES
@@ -17,15 +17,15 @@ from explorer.protocol.filenames import render_commit_name, render_commit_path
 from explorer.protocol.known_properties import COLUMN_MAPPING_MODE
 from explorer.protocol.schema import parse_schema
 from explorer.protocol.schema_walk import walk_fields
-from explorer.storage.at_once import each
+from explorer.storage.concurrent_reads import map_concurrently
 
 
-def unused_features(look: Look, names: Collection[str]) -> frozenset[str]:
+def unused_features(context: PlanningContext, names: Collection[str]) -> frozenset[str]:
     """Those of `names`, which the protocol has by its number, that certainly no version used
     that can be read; none of them where a file that would tell cannot be read."""
     left = set(names)
     try:
-        for metadata in every_metadata(look):
+        for metadata in every_metadata(context):
             left -= {name for name in left if _uses(metadata, name)}
             if not left:
                 break
@@ -34,25 +34,27 @@ def unused_features(look: Look, names: Collection[str]) -> frozenset[str]:
     return frozenset(left)
 
 
-def every_metadata(look: Look) -> Iterator[Metadata]:
+def every_metadata(context: PlanningContext) -> Iterator[Metadata]:
     """The metadata of every version: what is in force now, what commits brought, and what was
     in force where the commits before a checkpoint are gone."""
-    yield look.snapshot.metadata
-    commits = look.listing.commits
-    first = commits[0] if commits else look.snapshot.version + 1
-    for checkpoint in look.listing.checkpoints if first else ():
-        yield look.table.metadata(version=checkpoint.version)
+    yield context.snapshot.metadata
+    commits = context.listing.commits
+    first = commits[0] if commits else context.snapshot.version + 1
+    for checkpoint in context.listing.checkpoints if first else ():
+        yield context.table.metadata(version=checkpoint.version)
         if checkpoint.version >= first:
             break  # what later ones hold, commits brought
-    reads = each(look.store, lambda version: look.store.read(render_commit_path(version)), commits)
+    reads = map_concurrently(
+        context.store, lambda version: context.store.read(render_commit_path(version)), commits
+    )
     for done, (version, data) in enumerate(zip(commits, reads, strict=True)):
-        look.watch.step(done, len(commits), "Looking for what the table ever asked for")
+        context.watch.step(done, len(commits), "Reading which features the table ever used")
         if may_name(data, "metaData"):
             yield from _metadata_of(render_commit_name(version), data)
 
 
 def _metadata_of(name: str, data: bytes) -> Iterator[Metadata]:
-    for number, line in lines_backwards(data):
+    for number, line in lines_reversed(data):
         if may_name(line, "metaData"):
             body = parse_action(line, name, number).get("metaData")
             if body is not None:

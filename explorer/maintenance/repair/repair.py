@@ -29,7 +29,7 @@ from explorer.maintenance.plan.file_list import build_files, join_files, log_fil
 from explorer.maintenance.plan.guards import judge_features, judge_log
 from explorer.maintenance.plan.newest_times import judge_committing, judge_following
 from explorer.maintenance.plan.plan import Ground, Plan, Promise, Verdict
-from explorer.maintenance.plan.planning import Look, look_at
+from explorer.maintenance.plan.planning_context import PlanningContext, read_planning_context
 from explorer.maintenance.plan.step_types import (
     Commit,
     CommitBasis,
@@ -71,87 +71,91 @@ def plan_repair(  # noqa: PLR0913  # what is repaired, who looks on, what makes 
     """Repair the hint, checkpoints that cannot be used, references to missing files, or
     statistics that files lack; for these the files are read, many of them on Spark, and each
     `batch_size` bytes of them are a commit of their own."""
-    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
+    context = read_planning_context(table, clock, Watch(progress=progress, cancel=cancel))
     made_with = seed or uuid4()
     if what == "hint":
-        return _repair_hint(look)
+        return _repair_hint(context)
     if what == "checkpoint":
-        return _repair_checkpoint(look, made_with)
+        return _repair_checkpoint(context, made_with)
     if what == "statistics":
-        return _plan(look, "statistics", *statistics_repair(look, made_with, max(1, batch_size)))
-    return _repair_files(look, made_with)
+        return _plan(
+            context, "statistics", *statistics_repair(context, made_with, max(1, batch_size))
+        )
+    return _repair_files(context, made_with)
 
 
-def _repair_hint(look: Look) -> Plan:
+def _repair_hint(context: PlanningContext) -> Plan:
     """A hint that is missing, stale or wrong is led to the newest checkpoint that can be read."""
-    problems = validate_hint(look.store, look.listing)
-    listed = look.listing.has_last_checkpoint and not problems
-    named = read_hint(look.store).version if listed else None
-    newest_first = reversed(look.listing.checkpoints)
-    sound = next((found for found in newest_first if why_broken(look.store, found) is None), None)
+    problems = validate_hint(context.store, context.listing)
+    listed = context.listing.has_last_checkpoint and not problems
+    named = read_hint(context.store).version if listed else None
+    newest_first = reversed(context.listing.checkpoints)
+    sound = next(
+        (found for found in newest_first if why_broken(context.store, found) is None), None
+    )
     if named is not None and (sound is None or named > sound.version):
-        text = f"The hint names the checkpoint of version {named}, which is there and broken: "
-        return _plan(look, "hint", f"{text}what mends that is the repair of checkpoints.", (), [])
+        text = f"The hint names the checkpoint of version {named}, which is broken: "
+        return _plan(context, "hint", f"{text}repair checkpoint mends that.", (), [])
     if sound is not None:
         if named == sound.version:
-            return _plan(look, "hint", "The hint to the newest checkpoint is sound.", (), [])
+            return _plan(context, "hint", "The hint to the newest checkpoint is correct.", (), [])
         text = (
-            f"Lets _last_checkpoint name the checkpoint of version {sound.version}, which is "
-            "there; nothing is lost."
+            f"Makes _last_checkpoint name the checkpoint of version {sound.version}, the newest "
+            "that is sound; nothing is lost."
         )
-        return _plan(look, "hint", text, (hint_step(look, sound),), [])
+        return _plan(context, "hint", text, (hint_step(context, sound),), [])
     if not problems:
-        text = "No checkpoint of the log can be read, so that there is none to name."
-        return _plan(look, "hint", text, (), [])
-    files = [log_file(look.store, LAST_CHECKPOINT, "it names a checkpoint that is not there")]
+        text = "No checkpoint of the log can be read, so there is none to name."
+        return _plan(context, "hint", text, (), [])
+    files = [log_file(context.store, LAST_CHECKPOINT, "it names a checkpoint that does not exist")]
     step = DeleteFiles(id="deletion", reason=problems[0].problem, num_files=1)
-    text = "Deletes _last_checkpoint, because no checkpoint is there; nothing is lost."
-    return _plan(look, "hint", text, (step,), files)
+    text = "Deletes _last_checkpoint, because there is no checkpoint; nothing is lost."
+    return _plan(context, "hint", text, (step,), files)
 
 
-def _repair_checkpoint(look: Look, seed: UUID) -> Plan:
-    broken = broken_checkpoints(look)
+def _repair_checkpoint(context: PlanningContext, seed: UUID) -> Plan:
+    broken = broken_checkpoints(context)
     if not broken:
-        return _plan(look, "checkpoint", "No checkpoint of the table is broken.", (), [])
-    lost = lost_versions(look, broken)
-    steps, files = repair_steps(look, broken, seed)
-    text = summary(look, broken, lost, writes=isinstance(steps[-1], WriteCheckpoint))
-    plan = _plan(look, "checkpoint", text, steps, files)
+        return _plan(context, "checkpoint", "No checkpoint of the table is broken.", (), [])
+    lost = lost_versions(context, broken)
+    steps, files = repair_steps(context, broken, seed)
+    text = summary(context, broken, lost, writes=isinstance(steps[-1], WriteCheckpoint))
+    plan = _plan(context, "checkpoint", text, steps, files)
     return replace(
         plan,
         verdicts=(*plan.verdicts, judge_lost(lost)),
         effect={**plan.effect, "lost_versions": [[*each] for each in lost]},
-        promise=_promise_without(look, broken),
+        promise=_promise_without(context, broken),
     )
 
 
-def _promise_without(look: Look, broken: Iterable[CheckpointFiles]) -> Promise:
+def _promise_without(context: PlanningContext, broken: Iterable[CheckpointFiles]) -> Promise:
     """What the newest version holds once these are gone: one that contradicts the commits has
     other files."""
-    listing = look.listing
+    listing = context.listing
     for files in broken:
         listing = listing.without(files)
-    if look.snapshot.segment.checkpoint in listing.checkpoints:
-        num_files = look.snapshot.num_files
+    if context.snapshot.segment.checkpoint in listing.checkpoints:
+        num_files = context.snapshot.num_files
     else:
-        version = look.snapshot.version
-        without = load_version(look.store, listing, version, KeyCache(0), watch=look.watch)
+        version = context.snapshot.version
+        without = load_version(context.store, listing, version, KeyCache(0), watch=context.watch)
         num_files = without.count("add")
-    return Promise(versions={str(look.snapshot.version): num_files})
+    return Promise(versions={str(context.snapshot.version): num_files})
 
 
-def _repair_files(look: Look, seed: UUID) -> Plan:
-    snapshot = look.snapshot
+def _repair_files(context: PlanningContext, seed: UUID) -> Plan:
+    snapshot = context.snapshot
     columns = ["path", "deletion_vector", "size", "num_records"]
     live = snapshot.physical_files("add", columns)
-    gone = live.filter(are_gone(look.store, live))
+    gone = live.filter(are_gone(context.store, live))
     if not gone.num_rows:
-        return _plan(look, "files", "Every file of the newest version is there.", (), [])
+        return _plan(context, "files", "No file of the newest version is missing.", (), [])
     paths = pc.unique(gone.column("path")).to_pylist()
     rows = count_live(gone)
     step = Commit(
         id="commit",
-        reason="The files are gone, and every query that needs one fails.",
+        reason="The files are missing, and every query that needs one fails.",
         num_files=gone.num_rows,
         record=CommitRecord(
             operation="FSCK",
@@ -175,11 +179,11 @@ def _repair_files(look: Look, seed: UUID) -> Plan:
     files = build_files(
         gone.column("path"),
         action="remove",
-        reason="the file, or its deletion vector, is gone",
+        reason="the file, or its deletion vector, is missing",
         bytes=gone.column("size"),
     )
     steps = with_checksum_and_checkpoint(step, snapshot.metadata.configuration, seed)
-    plan = _plan(look, "files", text, steps, [files])
+    plan = _plan(context, "files", text, steps, [files])
     return replace(
         plan,
         verdicts=(*plan.verdicts, _judge_rows(lost)),
@@ -191,44 +195,48 @@ def _judge_rows(lost: str) -> Verdict:
     return Verdict(
         guard="rows",
         outcome="warn",
-        message=f"The table will be without {lost} of the files that are gone.",
+        message=f"The table loses {lost} of the missing files.",
         remedy="Restore the files from a backup; or type the table's name and give a reason.",
         asks_for_name=True,
     )
 
 
 def _plan(
-    look: Look, what: What, summary: str, steps: tuple[Step, ...], files: list[pa.Table]
+    context: PlanningContext,
+    what: What,
+    summary: str,
+    steps: tuple[Step, ...],
+    files: list[pa.Table],
 ) -> Plan:
-    protocol = look.snapshot.protocol
+    protocol = context.snapshot.protocol
     commits = what in {"files", "statistics"}
     grounds: tuple[Ground, ...] = ("protocol", "metadata", "files") if commits else ()
-    verdicts: tuple[Verdict, ...] = (judge_features(protocol), judge_log(look.listing))
+    verdicts: tuple[Verdict, ...] = (judge_features(protocol), judge_log(context.listing))
     if commits:
         # files that are gone leave, and their age begins
-        verdicts = judge_committing(look) if what == "files" else judge_following(look)
+        verdicts = judge_committing(context) if what == "files" else judge_following(context)
     plan = Plan(
         operation="repair",
-        subject=look.subject,
-        anchor=look.anchor,
-        planned_at=look.now_ms,
+        subject=context.subject,
+        anchor=context.anchor,
+        planned_at=context.now_ms,
         summary=summary,
         parameters={"what": what},
         effect={"num_files": sum(part.num_rows for part in files)},
         verdicts=verdicts,
         steps=steps,
         rests_on=grounds,
-        promise=Promise(versions={str(look.snapshot.version): look.snapshot.num_files}),
+        promise=Promise(versions={str(context.snapshot.version): context.snapshot.num_files}),
         files=join_files(files),
-        table=look.table,
+        table=context.table,
     )
     if plan.refusals:
         return plan
     match steps[:1]:
         case (RepairStatistics() as first,):
-            verdict = judge_statistics(plan, look.table, first)
+            verdict = judge_statistics(plan, context.table, first)
             return replace(plan, verdicts=(*verdicts, verdict))
         case (Commit() as commit,):
-            return replace(plan, verdicts=(*verdicts, judge_commit(plan, look.table, commit)))
+            return replace(plan, verdicts=(*verdicts, judge_commit(plan, context.table, commit)))
         case _:
             return plan

@@ -24,7 +24,7 @@ from explorer.maintenance.plan.file_list import build_files, join_files, of_acti
 from explorer.maintenance.plan.guards import judge_rules
 from explorer.maintenance.plan.newer_commits import find_own_commit, stale
 from explorer.maintenance.plan.plan import Plan, Verdict
-from explorer.maintenance.plan.planning import Look
+from explorer.maintenance.plan.planning_context import PlanningContext
 from explorer.maintenance.plan.step_types import RepairStatistics, Step
 from explorer.maintenance.steps.commit_files import as_they_are
 from explorer.maintenance.steps.commit_step import FILES_OF_THE_TABLE
@@ -59,11 +59,11 @@ _OPERATION: Final = "COMPUTE STATS"
 
 
 def statistics_repair(
-    look: Look, seed: UUID, batch_size: int
+    context: PlanningContext, seed: UUID, batch_size: int
 ) -> tuple[str, tuple[Step, ...], list[pa.Table]]:
     """What is done, in a sentence; the steps; and the files that are added again, each
     `batch_size` bytes of them by a commit of their own."""
-    lacking = _lacking(look.snapshot)
+    lacking = _lacking(context.snapshot)
     if not lacking.num_rows:
         return "Every file says how many rows and nulls it has.", (), []
     files = join_files(
@@ -71,7 +71,7 @@ def statistics_repair(
             build_files(
                 lacking.column("path"),
                 action="add",
-                reason="its statistics are missing, or not whole",
+                reason="its statistics are missing or incomplete",
                 bytes=lacking.column("size"),
             )
         ]
@@ -83,13 +83,13 @@ def statistics_repair(
         f"Reads {count(files.num_rows, 'file')} ({size}) {_too_little(files.num_rows)}{several}; "
         "no row changes, and nothing is lost."
     )
-    return text, _steps(look.snapshot.metadata.configuration, files, batches, seed), [files]
+    return text, _steps(context.snapshot.metadata.configuration, files, batches, seed), [files]
 
 
 def _too_little(number: int) -> str:
     if number == 1:
-        return "that says too little of its rows, and adds it again with its statistics"
-    return "that say too little of their rows, and adds them again with their statistics"
+        return "with missing statistics, and adds it again with its statistics"
+    return "with missing statistics, and adds them again with their statistics"
 
 
 def _batches(sizes: pa.ChunkedArray, batch_size: int) -> list[range]:
@@ -112,8 +112,7 @@ def _steps(
     for number, rows in enumerate(batches):
         step = RepairStatistics(
             id=f"batch {number + 1}",
-            reason="Queries read files that they could skip, and nobody knows how many rows "
-            "there are.",
+            reason="Queries read files that they could skip, and the number of rows is unknown.",
             num_files=len(rows),
             num_bytes=sum_of(files.column("bytes").slice(rows.start, len(rows))),
             transaction_id=str(uuid5(seed, f"statistics {number}")),
@@ -158,7 +157,7 @@ def _with_statistics(run: Run, snapshot: Snapshot, planned: pa.ChunkedArray) -> 
     found = measure_files(snapshot, wanted, run.spark, watch=run.watch)
     at = pc.index_in(adds.column("path"), value_set=found.column("path").combine_chunks())
     if adds.num_rows != len(planned) or at.null_count:
-        raise stale("The version that it was made on no longer holds the files that it lists.")
+        raise stale("The version of the plan no longer has the files that it lists.")
     stats = found.column("stats").take(at)
     changed = adds.set_column(adds.schema.get_field_index("stats"), "stats", stats)
     return as_they_are(changed)

@@ -1,6 +1,6 @@
-"""The one place where a plan is carried out.
+"""The only code that executes a plan.
 
-In: a plan and the approval of its digest. Out: a `Receipt`, true also after a failure half-way.
+In: a plan and the approval of its digest. Out: a `Receipt`, correct also after a failure.
 
 Read first: `executor`, then `_step_kinds`.
 """

@@ -1,8 +1,8 @@
-"""What is looked at after a run: whether the versions that a plan promised still open, and
-whether their files are there (spec: Metadata Cleanup).
+"""The checks after a run: do the versions that the plan promised still open, and are their
+files there? (spec: Metadata Cleanup)
 
-A log may be cleaned up between plan and run, and by another writer while it runs. A version
-that leaves it so is none that the plan broke.
+The log may be cleaned up between plan and run, and by another writer during the run. A version
+that such a cleanup removed is not a promise that the plan broke.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from explorer.table.table import Table, contiguous_run
 
 
 def check_promise(run: Run) -> tuple[Check, ...]:
-    """Open the promised versions and the newest one anew; where the plan says so, look for
-    each of their files. The oldest that is still in the log stands for one that left it."""
+    """Open the promised versions and the newest one again, and where the plan says so look for
+    each of their files. A version that left the log is replaced by the oldest one in it."""
     promise = run.plan.promise
     counts = {int(version): count for version, count in promise.versions.items()}
     try:
@@ -71,7 +71,7 @@ def _explained(
         return _broken(version, error), []
     detail = f"Version {version} had left the log before."
     if not had_left:
-        detail = f"Version {version} left the log by a cleanup that is no part of this plan."
+        detail = f"Version {version} left the log by a cleanup that is not part of this plan."
     oldest = _oldest_behind(listing, version)
     return Check(what=_named(version), holds=True, detail=detail), [] if oldest is None else [
         oldest
@@ -111,7 +111,7 @@ def _check(
     if len(missing := leading_nowhere(table.store, missing)):
         detail = f"It opens; {len(missing)} of its files were missing before."
         return Check(what=what, holds=True, detail=detail)
-    return Check(what=what, holds=True, detail=f"It opens, and its {found} files are there.")
+    return Check(what=what, holds=True, detail=f"It opens, and its {found} files exist.")
 
 
 def _missing(files: pa.Table, root: str, present: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -121,7 +121,7 @@ def _missing(files: pa.Table, root: str, present: pa.ChunkedArray) -> pa.Chunked
 
 
 def open_versions(plan: Plan, listing: LogListing) -> list[int]:
-    """The promised versions that can be put together, ascending. One that left the log is
+    """The promised versions that can be reconstructed, ascending. One that left the log is
     stood for by the oldest that can be, of those behind it: they are promised with it."""
     found: set[int] = set()
     for version in map(int, plan.promise.versions):

@@ -47,10 +47,11 @@ from explorer.maintenance.steps.journal import (
 from explorer.progress import Cancel, Progress, ProgressCallback, Watch
 from explorer.storage.open import open_write_store
 from explorer.storage.ports import ReadStore, WriteStore, offers
+from explorer.table.counts import count
 from explorer.table.table import Table
 from explorer.table.times import Clock, system_clock
 
-_GOES_ON: Final = "Carry out the same plan again to go on."
+_GOES_ON: Final = "Carry out the same plan again to continue."
 """What there is to do where a person stopped a change."""
 
 
@@ -269,12 +270,12 @@ class Running:
         return not self._thread.is_alive()
 
     def cancel(self) -> None:
-        """Ask it to stop between two changes."""
+        """Ask it to stop after the change that it is making."""
         self._cancel.cancel()
 
     def result(self, timeout: float | None = None) -> Receipt | None:
-        """The receipt, waited for `timeout` seconds at most (for ever where None); None
-        where it has not ended by then. Raises what `execute` raised."""
+        """The receipt, or None where it has not ended after `timeout` seconds (None waits
+        without a limit). Raises what `execute` raised."""
         self._thread.join(timeout)
         if self._error is not None:
             raise self._error
@@ -304,13 +305,13 @@ def _table_of(plan: Plan, table: Table | None) -> Table:
     if found is None:
         raise InvalidArgumentError(
             "The plan does not know its table.",
-            reason="It was loaded from its document, which holds no way to the table.",
+            reason="It was loaded from its document, which does not open the table.",
             remedy="Open the table and give it: execute(plan, approval, table=table).",
         )
     if found.uri != plan.subject.uri:
         raise InvalidArgumentError(
             "The plan belongs to another table.",
-            reason=f"It was made for {plan.subject.uri}, and this one lies at {found.uri}.",
+            reason=f"It was made for {plan.subject.uri}, but this table is at {found.uri}.",
             remedy="Give the table that the plan was made for, or make a plan for this one.",
         )
     return found
@@ -335,9 +336,7 @@ def _obstacle(plan: Plan, approval: Approval) -> Problem | None:
             "and reason to the Approval."
         )
         if approval.table_name != name:
-            text = (
-                f"A guard asks for the table's name, {name}, typed by a person, and for a reason."
-            )
+            text = f"A guard asks a person to type the table's name, {name}, and a reason."
             return _refusal(text, remedy)
         if not (approval.reason or "").strip():
             return _refusal("A guard asks for a reason, which the receipt will keep.", remedy)
@@ -384,41 +383,42 @@ def _refusal(reason: str, remedy: str = "") -> Problem:
         kind="plan_refused",
         problem="The plan was not carried out.",
         reason=reason,
-        remedy=remedy or "Look at the plan again, and approve it as it asks for.",
+        remedy=remedy or "Review the plan again, and approve it as it asks.",
     )
 
 
 def _broken_promise(detail: str) -> Problem:
-    """All was done, and the table is not as the plan said."""
+    """Every step was carried out, but the table is not as the plan promised."""
     return Problem(
         kind="data_missing",
-        problem="Something that the plan promised does not hold afterwards.",
+        problem="The table is not as the plan promised.",
         reason=detail,
-        remedy="Look at the table before anything else is done to it; see the receipt's checks.",
+        remedy="Look at the table before you change it again; see the receipt's checks.",
     )
 
 
 def _bug() -> DeltaError:
-    """What ended it is none of our errors."""
+    """An execution that no error of ours ended."""
     return DeltaError(
-        "The plan was broken off.",
-        reason="An interrupt, or a _bug in delta-explorer, ended it between two changes.",
-        remedy="Execute the same plan again: it goes on where it ended.",
+        "The execution was interrupted.",
+        reason="An interrupt, or a bug in delta-explorer, ended it before the plan was done.",
+        remedy="Execute the same plan again: it continues where it ended.",
         kind="internal_error",
     )
 
 
 def files_that_stayed(steps: Sequence[StepReceipt]) -> Problem | None:
-    """Files that should have been deleted and are no longer what was planned; None where there
-    are none."""
+    """Files that were not deleted because they changed since they were planned; None where
+    there are none."""
     deletions = [step for step in steps if step.kind == "delete_files"]
     stayed = sum(step.refused for step in deletions)
     if not stayed:
         return None
     planned = sum(step.planned for step in deletions)
+    was = "was" if stayed == 1 else "were"
     return Problem(
         kind="plan_stale",
-        problem=f"{stayed:,} of {planned:,} planned files stayed.",
-        reason="They are no longer what was planned; the receipt says of each what became of it.",
-        remedy="Make the plan again: it says what is to be done with them now.",
+        problem=f"{stayed:,} of {count(planned, 'planned file')} {was} not deleted.",
+        reason="They changed since the plan was made; the receipt has the result for each file.",
+        remedy="Plan again: the new plan says what to do with them now.",
     )

@@ -1,6 +1,6 @@
-"""The kinds of step: what each does to a table, and what it checks again first.
+"""How each kind of step is executed, and what it checks again first.
 
-In: a step of a plan and a `WriteStore`. Out: what became of it, written into the journal.
+In: a step of a plan and a `WriteStore`. Out: the result, written into the journal.
 
 Read first: `context`, then `commit_step` and `deletion`.
 """

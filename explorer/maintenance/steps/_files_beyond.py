@@ -10,7 +10,7 @@ from explorer.errors import CorruptLogError, NotFoundError, UnsupportedError
 from explorer.files.store_paths import file_of_each
 from explorer.log.actions.columns import string_column
 from explorer.rows.data_file.data_file import store_path
-from explorer.storage.at_once import each
+from explorer.storage.concurrent_reads import map_concurrently
 from explorer.storage.ports import ReadStore
 
 _LONGEST_PATH, _LONGEST_NAME = 4095, 255
@@ -39,7 +39,7 @@ def gone_beyond(store: ReadStore, files: pa.Table) -> pa.Array:
             return False
         return False
 
-    gone = each(store, is_gone, texts)
+    gone = map_concurrently(store, is_gone, texts)
     return string_column([text for text, lost in zip(texts, gone, strict=True) if lost])
 
 

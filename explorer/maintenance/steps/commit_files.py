@@ -100,9 +100,9 @@ def _counted(files: pa.Table, planned: int) -> pa.Table:
 
 
 def without_other_ids(back: pa.Table, newest: Snapshot, target: Snapshot) -> pa.Table:
-    """The files that come back, without ids that other rows may have by now: where row tracking
-    was dropped and enabled again in between, its ids began anew. (Each time it is enabled the
-    column that keeps ids has another name.)"""
+    """The files that come back, without row ids that other rows may have by now: where row
+    tracking was dropped and enabled again in between, its ids started over. (Each time it is
+    enabled, the column that keeps ids gets another name.)"""
     names = {ROW_ID_COLUMN.value_of(each.metadata.configuration) for each in (newest, target)}
     is_tracked = is_supported(newest.protocol, "rowTracking")
     return _without_ids(back) if is_tracked and len(names) > 1 else back

@@ -111,7 +111,7 @@ def stage(  # noqa: PLR0913  # what, when, by whom, upon which version, and of w
         removes=files.removes,
         promises=_promises(step, files),
         live=FilesOf(snapshot=snapshot),
-        goes_back_to=_earlier_version(table, step),
+        restored_version=_earlier_version(table, step),
     )
 
 

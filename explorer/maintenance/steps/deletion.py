@@ -30,7 +30,7 @@ from explorer.maintenance.steps.files_coming_back import announced_until
 from explorer.maintenance.steps.journal import Noted, render_tally
 from explorer.protocol.filenames import LOG_FOLDER, LogFileKind, parse_log_file_name
 from explorer.protocol.paths import is_absolute
-from explorer.storage.at_once import AT_ONCE, each
+from explorer.storage.concurrent_reads import MOST_CONCURRENT, map_concurrently
 from explorer.storage.tree import leads_through_link
 
 _BATCH = 1000
@@ -107,7 +107,7 @@ def _without_other_tables(run: Run, files: pa.Table, tally: Tally) -> pa.Table:
     paths = pc.if_else(known, "", files.column("path")).combine_chunks()
     folders = pc.dictionary_encode(pc.replace_substring_regex(paths, r"[^/]*$", ""))
     theirs = list(
-        each(
+        map_concurrently(
             run.store,
             lambda folder: not _leads_out(folder) and is_in_other_table(run.store, folder),
             folders.dictionary.to_pylist(),
@@ -129,7 +129,7 @@ def _delete_at_once(run: Run, rows: Sequence[_Row], tally: Tally, until_ms: int 
 
     first: DeltaError | None = None
     # to the end: what others were at when one failed is done, and counts
-    for row, outcome in zip(rows, each(run.store, delete, rows), strict=True):
+    for row, outcome in zip(rows, map_concurrently(run.store, delete, rows), strict=True):
         if isinstance(outcome, DeltaError):
             stopping.set()
             first = first or outcome
@@ -142,9 +142,9 @@ def _delete_in_order(run: Run, rows: Sequence[_Row], tally: Tally) -> None:
     """One after the other, and none behind one that stays; raises what the store does, and
     `ConflictError` for a commit that is no longer what was planned."""
     left = iter(rows)
-    while some := list(islice(left, AT_ONCE)):
+    while some := list(islice(left, MOST_CONCURRENT)):
         # to look is what may be done at once
-        looks = list(each(run.store, lambda row: _look(run, row), some))
+        looks = list(map_concurrently(run.store, lambda row: _look(run, row), some))
         for (path, *_), found in zip(some, looks, strict=True):
             outcome = _remove(run, path, found) if isinstance(found, int) else found
             _count(tally, path, outcome)

@@ -2,8 +2,8 @@
 
 A vacuum of ours, or of the reference where it logs them, commits its start before it
 deletes. One that starts after the plan's version is a conflict of the commit loop; one
-that began before it and has not ended may be deleting now. After a day it counts as broken
-off: a vacuum of ours deletes nothing from then on, and is planned anew.
+that began before it and has not ended may be deleting now. After a day it counts as
+interrupted: a vacuum of ours deletes nothing from then on and has to be planned again.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from explorer.files.store_paths import file_of_each
 from explorer.log.actions.columns import string_column
 from explorer.maintenance.plan.newer_commits import stale
 from explorer.maintenance.steps._files_beyond import can_be_a_name, gone_beyond, vector_paths
-from explorer.storage.at_once import each
+from explorer.storage.concurrent_reads import map_concurrently
 from explorer.storage.ports import ReadStore
 from explorer.transaction.staged import StagedCommit
 
@@ -49,7 +49,7 @@ def leading_nowhere(store: ReadStore, names: pa.ChunkedArray) -> pa.Array:
         return False
 
     texts = names.to_pylist()
-    gone = each(store, is_gone, texts)
+    gone = map_concurrently(store, is_gone, texts)
     return string_column([text for text, lost in zip(texts, gone, strict=True) if lost])
 
 

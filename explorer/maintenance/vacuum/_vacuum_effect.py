@@ -16,7 +16,7 @@ from explorer.files.reachable import build_reach, events_of_files, version_range
 from explorer.log.plain_arrays import Flags
 from explorer.maintenance.plan.guards import gaps_in
 from explorer.maintenance.plan.newest_times import newest_commit_times
-from explorer.maintenance.plan.planning import Look
+from explorer.maintenance.plan.planning_context import PlanningContext
 from explorer.protocol.filenames import LOG_FOLDER
 from explorer.table.feed_versions import feeding_versions
 from explorer.table.table import contiguous_run
@@ -28,7 +28,7 @@ _SHOWN = 3
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostVersions:
     """Versions that go, both inclusive, and when the first and the last were committed, in
-    milliseconds; None where nobody knows."""
+    milliseconds; None where that is unknown."""
 
     first: int
     last: int
@@ -39,7 +39,7 @@ class LostVersions:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consequence:
     """Versions and versions of the change feed that can be read now and not afterwards;
-    from `readable_from` on every version can still be read, None where nobody knows."""
+    from `readable_from` on every version can still be read, None where that is unknown."""
 
     versions: tuple[LostVersions, ...]
     changes: tuple[LostVersions, ...]
@@ -59,7 +59,7 @@ class Consequence:
     def in_words(self) -> str:
         """As the end of a sentence."""
         if not self.is_known:
-            return "which versions become unreadable cannot be told"
+            return "which versions become unreadable is unknown"
         parts = []
         if self.versions:
             parts.append(f"{_in_words(self.versions)} can no longer be read")
@@ -71,33 +71,33 @@ class Consequence:
 
 
 def consequence_of(
-    look: Look,
+    context: PlanningContext,
     events: FileEvents | None,
     deleted: pa.ChunkedArray,
     missing: Flags,
 ) -> Consequence:
     """What the deletion of files costs, where `missing` says of each event whether a file of
     it is gone already."""
-    # what missing commits did to files nobody knows
-    if events is None or gaps_in(look.listing):
+    # what missing commits did to files is unknown
+    if events is None or gaps_in(context.listing):
         return Consequence(versions=(), changes=(), readable_from=None, is_known=False)
     before = build_reach(events, missing)
     after = build_reach(events, missing | events_of_files(events, deleted))
     versions, changes = before.losses_to(after)
     return Consequence(
-        versions=tuple(_lost(look, found) for found in versions),
-        changes=tuple(_lost(look, found) for found in _in_feed(look, changes)),
+        versions=tuple(_lost(context, found) for found in versions),
+        changes=tuple(_lost(context, found) for found in _in_feed(context, changes)),
         readable_from=after.readable_from,
     )
 
 
-def newest_times(look: Look, youngest_ms: int | None) -> dict[str, int | None]:
+def newest_times(context: PlanningContext, youngest_ms: int | None) -> dict[str, int | None]:
     """The newest times of the table, by what they are of, in milliseconds."""
     return {
-        **newest_commit_times(look, look.store.list_folder(LOG_FOLDER)),
+        **newest_commit_times(context, context.store.list_folder(LOG_FOLDER)),
         "untracked file": youngest_ms,
-        "file in the log": _newest(look.snapshot.physical_files("add", ["modification_time"])),
-        "removal": _newest(look.snapshot.physical_files("remove", ["deletion_timestamp"])),
+        "file in the log": _newest(context.snapshot.physical_files("add", ["modification_time"])),
+        "removal": _newest(context.snapshot.physical_files("remove", ["deletion_timestamp"])),
     }
 
 
@@ -106,14 +106,14 @@ def _newest(times: pa.Table) -> int | None:
     return found
 
 
-def _in_feed(look: Look, lost: Sequence[range]) -> list[range]:
+def _in_feed(context: PlanningContext, lost: Sequence[range]) -> list[range]:
     """Those of the versions in which the change feed was enabled; all of them where the log
     does not tell."""
     if not lost:
         return []
     first, last = lost[0][0], lost[-1][-1]
-    run = [number for number in look.listing.commits if first <= number <= last]
-    fed = feeding_versions(look.table, run, look.watch)
+    run = [number for number in context.listing.commits if first <= number <= last]
+    fed = feeding_versions(context.table, run, context.watch)
     if fed is None:
         return list(lost)
     flags = np.zeros(last - first + 1, np.bool_)
@@ -124,22 +124,22 @@ def _in_feed(look: Look, lost: Sequence[range]) -> list[range]:
     return version_ranges(flags & wanted, first)
 
 
-def _lost(look: Look, versions: range) -> LostVersions:
+def _lost(context: PlanningContext, versions: range) -> LostVersions:
     return LostVersions(
         first=versions[0],
         last=versions[-1],
-        since_ms=_committed_ms(look, versions[0]),
-        until_ms=_committed_ms(look, versions[-1]),
+        since_ms=_committed_ms(context, versions[0]),
+        until_ms=_committed_ms(context, versions[-1]),
     )
 
 
-def _committed_ms(look: Look, version: int) -> int | None:
-    run = contiguous_run(look.listing.commits)
+def _committed_ms(context: PlanningContext, version: int) -> int | None:
+    run = contiguous_run(context.listing.commits)
     if version not in run:
         return None
-    active = in_commit_times(look.snapshot.protocol, look.snapshot.metadata)
+    active = in_commit_times(context.snapshot.protocol, context.snapshot.metadata)
     try:
-        return commit_time(look.store, look.listing, run, version, active)
+        return commit_time(context.store, context.listing, run, version, active)
     except DeltaError:
         return None
 

@@ -69,7 +69,7 @@ class Verdicts:
 
 
 def judge_listed(  # noqa: PLR0913, PLR0917  # what lies there, what is known of it, and the rules
-    found: ListedAgainst,
+    found: ComparedListing,
     store: ReadStore,
     further: Places,
     tombstones: KeptFiles,
@@ -181,7 +181,7 @@ def _those_among(many: pa.ChunkedArray, names: pa.ChunkedArray) -> pa.Array:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListedAgainst:
+class ComparedListing:
     """`rest` are the listed files that are not among the names `kept`, and `gone` those of
     these names that were not listed."""
 
@@ -198,28 +198,28 @@ class ListedAgainst:
         )
 
 
-def hold_against(listed: ListedFiles, kept: NameIndex) -> ListedAgainst:
-    """Look every listed file up among the names that are kept."""
+def compare_listing(listed: ListedFiles, kept: NameIndex) -> ComparedListing:
+    """Look up every listed file among the names of the kept files."""
     at = kept.positions_of(listed.paths)
     there = np.zeros(len(kept.names), np.bool_)
     there[at[at >= 0]] = True
     gone = kept.names.filter(build_array(~there))
     # a name that stands there twice is always found at the same one of its places
     gone = gone.filter(build_array(~there[kept.positions_of(gone)]))
-    return ListedAgainst(kept=kept, rest=listed.filter(at < 0), gone=gone)
+    return ComparedListing(kept=kept, rest=listed.filter(at < 0), gone=gone)
 
 
-def lacking_events(
+def events_missing_files(
     events: FileEvents,
     kept_rows: Numbers,
     further: pa.ChunkedArray,
-    found: ListedAgainst,
+    found: ComparedListing,
 ) -> Flags:
-    """For each event, whether a file of it was not listed; files outside of the table's root
-    count as listed, because nobody looked.
+    """For each event, whether one of its files was not listed; files outside the table's folder
+    count as listed, because they are not checked.
 
-    The names of `kept_rows` are `further` ones or among those that the first way keeps: what
-    is gone of these says it all, and nearly always nothing is.
+    The names of `kept_rows` are among `further` or the kept names: it is enough to look up
+    those of them that were not listed, nearly always none.
     """
     gone = further.filter(build_array(found.lacks(further)))
     gone = pa.chunked_array([*found.gone.chunks, *gone.chunks], pa.string())

@@ -41,20 +41,20 @@ from explorer.maintenance.plan.guards import (
     judge_setting,
     judge_vacuum_protocol,
 )
-from explorer.maintenance.plan.independent_check import SecondRoute, go_second_route
+from explorer.maintenance.plan.independent_check import IndependentCheck, check_independently
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
-from explorer.maintenance.plan.planning import Look, look_at
+from explorer.maintenance.plan.planning_context import PlanningContext, read_planning_context
 from explorer.maintenance.plan.step_types import Commit, CommitRecord, DeleteFiles, Step
 from explorer.maintenance.steps.files_coming_back import VACUUM_END
 from explorer.maintenance.vacuum._removed_files import removed_files
 from explorer.maintenance.vacuum._vacuum_effect import Consequence, consequence_of, newest_times
 from explorer.maintenance.vacuum._vacuum_files import (
-    ListedAgainst,
+    ComparedListing,
     Verdicts,
-    hold_against,
+    compare_listing,
+    events_missing_files,
     judge_listed,
     judge_removed,
-    lacking_events,
 )
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
@@ -90,13 +90,13 @@ def plan_vacuum(  # noqa: PLR0913  # what is asked, who looks on, and what makes
     """
     if retention is not None and retention < timedelta(0):
         raise InvalidArgumentError(
-            "Files cannot be kept for less than no time.",
+            "The retention cannot be negative.",
             reason=f"The retention {retention} is negative.",
             remedy="Give a duration of zero or more.",
         )
-    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
-    search = _search(look, retention, mode)
-    plan = _build(look, search, mode, seed or uuid4())
+    context = read_planning_context(table, clock, Watch(progress=progress, cancel=cancel))
+    search = _search(context, retention, mode)
+    plan = _build(context, search, mode, seed or uuid4())
     if search.second.evidence:
         state = StateFolder(state_dir)
         state.check_outside(table)
@@ -113,28 +113,30 @@ class _Search:
     ages: Ages
     folders: int
     files: Verdicts
-    second: SecondRoute
+    second: IndependentCheck
     consequence: Consequence
 
 
-def _search(look: Look, asked: timedelta | None, mode: Mode) -> _Search:
-    configuration = look.snapshot.metadata.configuration
+def _search(context: PlanningContext, asked: timedelta | None, mode: Mode) -> _Search:
+    configuration = context.snapshot.metadata.configuration
     retention = retention_floor(configuration) if asked is None else asked
-    ages = Ages(cutoff_ms=look.now_ms - retention // _MS, retention_ms=retention // _MS)
+    ages = Ages(cutoff_ms=context.now_ms - retention // _MS, retention_ms=retention // _MS)
     if DELETED_FILE_RETENTION.unread_in(configuration) is not None:
         ages = NEVER_OLD  # the plan is refused, and nobody knows which files it could delete
     cutoff_ms = ages.cutoff_ms
     with ThreadPoolExecutor(1) as beside:
         # the listing waits for the system, the log for the decoder
-        looking = beside.submit(list_files, look.store, look.watch) if mode == "full" else None
-        kept = kept_files(look.snapshot, cutoff_ms)
+        looking = (
+            beside.submit(list_files, context.store, context.watch) if mode == "full" else None
+        )
+        kept = kept_files(context.snapshot, cutoff_ms)
         names = NameIndex(kept.places.inside)
-        found = None if looking is None else hold_against(looking.result(), names)
+        found = None if looking is None else compare_listing(looking.result(), names)
     del looking  # it would hold a million names
     release_memory()  # reading a checkpoint leaves much of it
-    expire_ms = look.now_ms - DELETED_FILE_RETENTION.value_of(configuration) // _MS
-    second = go_second_route(look, names, cutoff_ms, expire_ms)
-    files = _judged(look, ages, kept, second, found)
+    expire_ms = context.now_ms - DELETED_FILE_RETENTION.value_of(configuration) // _MS
+    second = check_independently(context, names, cutoff_ms, expire_ms)
+    files = _judged(context, ages, kept, second, found)
     missing = _missing(second, found, files.gone)
     return _Search(
         retention=retention,
@@ -143,32 +145,36 @@ def _search(look: Look, asked: timedelta | None, mode: Mode) -> _Search:
         folders=0 if found is None else found.rest.folders,
         files=files,
         second=second,
-        consequence=consequence_of(look, second.events, files.delete.column("path"), missing),
+        consequence=consequence_of(context, second.events, files.delete.column("path"), missing),
     )
 
 
 def _judged(
-    look: Look, ages: Ages, kept: KeptFiles, second: SecondRoute, found: ListedAgainst | None
+    context: PlanningContext,
+    ages: Ages,
+    kept: KeptFiles,
+    second: IndependentCheck,
+    found: ComparedListing | None,
 ) -> Verdicts:
     """The fate of what was listed; in lite mode of what the log says was removed."""
-    columns = partition_names(look.snapshot)
+    columns = partition_names(context.snapshot)
     cutoff_ms = ages.cutoff_ms
-    recorded = recorded_changes(look.snapshot, look.listing, second.events)
+    recorded = recorded_changes(context.snapshot, context.listing, second.events)
     young = NOWHERE if recorded is None else recorded.after(cutoff_ms)
     places = kept.places.joined(second.further).joined(young)
     if found is None:
-        candidates = removed_files(look.store, kept, second.events, places, cutoff_ms)
+        candidates = removed_files(context.store, kept, second.events, places, cutoff_ms)
         return judge_removed(candidates, columns, ages)
     removals = removals_of(second.events, kept)
     # what is left of the listing is none of those that the first way names
     inside = second.further.joined(young).inside
-    links = names_through_links(look.store, found.rest.others, places.names)
+    links = names_through_links(context.store, found.rest.others, places.names)
     further = replace(places, inside=inside).joined(links)
-    return judge_listed(found, look.store, further, kept, removals, columns, ages, recorded)
+    return judge_listed(found, context.store, further, kept, removals, columns, ages, recorded)
 
 
 def _missing(
-    second: SecondRoute, found: ListedAgainst | None, gone: pa.ChunkedArray | None
+    second: IndependentCheck, found: ComparedListing | None, gone: pa.ChunkedArray | None
 ) -> Flags:
     """For each event, whether a file of it is gone; without a listing those that were asked
     for and are `gone`."""
@@ -176,19 +182,19 @@ def _missing(
     if events is None:
         return np.zeros(0, np.bool_)
     if found is not None:
-        return lacking_events(events, second.kept_rows, second.further.inside, found)
+        return events_missing_files(events, second.kept_rows, second.further.inside, found)
     if gone is None:
         return np.zeros(events.table.num_rows, np.bool_)
     return events_of_files(events, gone)
 
 
-def _build(look: Look, search: _Search, mode: Mode, seed: UUID) -> Plan:
-    snapshot = look.snapshot
+def _build(context: PlanningContext, search: _Search, mode: Mode, seed: UUID) -> Plan:
+    snapshot = context.snapshot
     delete, lost = search.files.delete, search.consequence
     size = pc.sum(delete.column("bytes")).as_py() or 0
-    verdicts = _judge(look, search)
+    verdicts = _judge(context, search)
     evidence = search.second.evidence
-    steps = () if evidence else _steps(look, search, size, seed)
+    steps = () if evidence else _steps(context, search, size, seed)
     files = join_files(evidence or [delete, *search.files.leave])
     more, more_bytes = search.files.reference_deletes
     versions: dict[str, int | None] = {str(snapshot.version): snapshot.num_files}
@@ -196,11 +202,11 @@ def _build(look: Look, search: _Search, mode: Mode, seed: UUID) -> Plan:
         versions[str(lost.readable_from)] = None
     return Plan(
         operation="vacuum",
-        subject=look.subject,
-        anchor=look.anchor,
-        planned_at=look.now_ms,
+        subject=context.subject,
+        anchor=context.anchor,
+        planned_at=context.now_ms,
         summary=_summary(search, size)
-        + ("" if evidence or mode == "full" else _not_looked_for(look, lost)),
+        + ("" if evidence or mode == "full" else _not_looked_for(context, lost)),
         parameters={
             "mode": mode,
             "retention_ms": search.retention // _MS,
@@ -218,33 +224,33 @@ def _build(look: Look, search: _Search, mode: Mode, seed: UUID) -> Plan:
         rests_on=("protocol", "metadata", "files"),
         promise=Promise(versions=versions, checks_files=True),
         files=files,
-        table=look.table,
+        table=context.table,
     )
 
 
-def _judge(look: Look, search: _Search) -> tuple[Verdict, ...]:
-    protocol, configuration = look.snapshot.protocol, look.snapshot.metadata.configuration
-    times = newest_times(look, search.files.youngest_ms)
+def _judge(context: PlanningContext, search: _Search) -> tuple[Verdict, ...]:
+    protocol, configuration = context.snapshot.protocol, context.snapshot.metadata.configuration
+    times = newest_times(context, search.files.youngest_ms)
     youngest = {"untracked file": search.files.youngest_ms, "commit": times.get("commit")}
     floor = retention_floor(configuration)
     retention = judge_setting(
         "retention", DELETED_FILE_RETENTION, configuration, "interval 30 days"
-    ) or judge_retention(search.retention, floor, look.now_ms, youngest)
+    ) or judge_retention(search.retention, floor, context.now_ms, youngest)
     return (
         judge_vacuum_protocol(protocol),
         judge_catalog(protocol),
-        judge_log(look.listing),
-        judge_clock(look.now_ms, times),
+        judge_log(context.listing),
+        judge_clock(context.now_ms, times),
         retention,
         search.second.verdict,
     )
 
 
-def _steps(look: Look, search: _Search, size: int, seed: UUID) -> tuple[Step, ...]:
+def _steps(context: PlanningContext, search: _Search, size: int, seed: UUID) -> tuple[Step, ...]:
     number = search.files.delete.num_rows
     if not number:
         return ()
-    configuration = look.snapshot.metadata.configuration
+    configuration = context.snapshot.metadata.configuration
     floor = retention_floor(configuration)
     parameters: dict[str, int | bool] = {
         "retentionCheckEnabled": search.retention >= floor,
@@ -254,7 +260,7 @@ def _steps(look: Look, search: _Search, size: int, seed: UUID) -> tuple[Step, ..
         parameters["specifiedRetentionMillis"] = search.retention // _MS
     start = Commit(
         id="start",
-        reason="The history says that files are about to go.",
+        reason="The history records that files are about to be deleted.",
         record=CommitRecord(
             operation=VACUUM_START,
             transaction_id=str(uuid5(seed, "start")),
@@ -264,14 +270,14 @@ def _steps(look: Look, search: _Search, size: int, seed: UUID) -> tuple[Step, ..
     )
     deletion = DeleteFiles(
         id="deletion",
-        reason="No promised version needs them any more.",
+        reason="No version within retention needs them any more.",
         num_files=number,
         num_bytes=size,
         announced_by=start,
     )
     end = Commit(
         id="end",
-        reason="The history says that they are gone.",
+        reason="The history records that they are deleted.",
         record=CommitRecord(
             operation=VACUUM_END,
             transaction_id=str(uuid5(seed, "end")),
@@ -293,27 +299,28 @@ def _steps(look: Look, search: _Search, size: int, seed: UUID) -> tuple[Step, ..
 def _summary(search: _Search, size: int) -> str:
     files, lost = search.files, search.consequence
     if search.second.evidence:
-        return "Nothing may be deleted: two independent ways to the kept files disagree."
+        return "Nothing may be deleted: two independent computations of the kept files disagree."
     if search.ages is NEVER_OLD:
         return "Nothing can be deleted: for how long the table keeps files cannot be read."
     number = files.delete.num_rows
     waits = any(part.column("deletable_from").null_count < part.num_rows for part in files.leave)
     if not number and not waits:
         if files.gone is not None:
-            return "Nothing can be deleted: the log names no file that is out of use."
-        return "Nothing can be deleted: no file is out of use."
+            return "Nothing can be deleted: the log names no unused file."
+        return "Nothing can be deleted: every file is in use."
     if not number:
-        return "Nothing can be deleted now; the list says from when each file may go."
-    return f"Deletes {count(number, 'file')} ({render_byte_size(size)}) for ever: {lost.in_words}."
+        return "Nothing can be deleted now; the list says from when each file is deletable."
+    many = count(number, "file")
+    return f"Permanently deletes {many} ({render_byte_size(size)}): {lost.in_words}."
 
 
-def _not_looked_for(look: Look, lost: Consequence) -> str:
+def _not_looked_for(context: PlanningContext, lost: Consequence) -> str:
     """What a vacuum that lists no folder cannot know."""
-    commits = look.listing.commits
+    commits = context.listing.commits
     text = " Lite mode lists no folder: it finds no orphaned files"
     if not commits or commits[0]:
         began = f", which begins with version {commits[0]}" if commits else ""
         text += f", and no files whose removal is no longer in the log{began}"
     if lost.versions:
-        text += "; whether these versions can be read now it does not know"
+        text += "; whether these versions can be read now is unknown"
     return f"{text}."

@@ -1,7 +1,7 @@
 """Which rows differ between two versions.
 
-In: two snapshots. Out: a `RowDiff`: counts and rows, from the files or the change data feed that
-the two do not share.
+In: two snapshots. Out: a `RowDiff`: counts and rows, read from the files that only one of the
+versions has, or from the change data feed between them.
 
 Read first: `row_diff`.
 """

@@ -18,7 +18,7 @@ from explorer.pipeline.tasks.task_groups import group_files
 from explorer.progress import Watch
 from explorer.rows.changes.change_range import CHANGE_COLUMNS
 from explorer.rows.changes.feed import ChangeFeed, CommitChanges, plan_feed
-from explorer.rows.layout import layout_of
+from explorer.rows.layout import RowLayout, layout_of
 from explorer.rows.request import RowRequest
 from explorer.storage.ports import ReadStore
 from explorer.table.frames import sum_of
@@ -67,6 +67,8 @@ class FileSource:
     tasks: DiffTasks
     partitioned_before: frozenset[str]
     """The columns that the log held for files of the older version."""
+    layout_before: RowLayout
+    """How these files were written: the newer version may have none of their columns."""
     must_net: bool = False
 
     def read(self, spark: SparkSession, side: Side) -> DataFrame:
@@ -77,6 +79,7 @@ class FileSource:
             store=self.store,
             request=_partitioned(self.request, partitions),
             only="delete" if side == "before" else "insert",
+            own_layout=self.layout_before if side == "before" else None,
         )
         groups = group_files(tasks, parallelism(spark))
         return run_groups(spark, groups, read, spark_schema(spark_feed_schema(self.request)))

@@ -139,6 +139,7 @@ def diff_rows(  # what is asked for, with what, and who looks on
             request=request,
             tasks=tasks,
             partitioned_before=partitions_of(older, newer),
+            layout_before=layout_of(older),
         )
         rows = DiffRows(spark=session, source=feed or files, identity=identity)
         with watched(session, watch, _doing(older, newer)):

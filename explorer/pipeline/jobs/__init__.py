@@ -1,7 +1,7 @@
-"""What surrounds a job of Spark: its progress, its end, its errors, what its workers see.
+"""Spark jobs: progress, cancellation, errors, and what the workers can reach.
 
-In: a session. Out: progress that is told while a job runs, a job that is stopped on request, and
-errors of Spark as a person may meet them.
+In: a session. Out: progress while a job runs, a job that stops on request, and errors of Spark
+translated into `DeltaError`.
 
 Read first: `watching_jobs`, then `failures`.
 """

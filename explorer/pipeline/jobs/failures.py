@@ -21,7 +21,7 @@ from explorer.errors import (
     StorageError,
     UnsupportedError,
 )
-from explorer.pipeline.native.reads import find_read, look_again
+from explorer.pipeline.native.recent_reads import diagnose_file, find_recent_read
 from explorer.pipeline.tasks.spark_faults import SparkFault, fault_of, is_of_spark
 from explorer.pipeline.tasks.task_failures import ErrorMark, guarded, refused
 
@@ -111,10 +111,10 @@ def _of_file(fault: SparkFault, doing: str) -> DeltaError | None:
     we gave; else that Spark did not, and no more."""
     if not fault.condition.startswith(_UNREAD) or not (path := fault.parameters.get("path")):
         return None
-    known = find_read(path)
+    known = find_recent_read(path)
     if known is None and fault.state.startswith(_MISTAKES):
         return None  # a path that somebody else wrote down
-    if known is not None and (found := look_again(*known)) is not None:
+    if known is not None and (found := diagnose_file(*known)) is not None:
         return found
     return StorageError(
         f"{doing} failed: Spark could not read {path[-200:]}.",

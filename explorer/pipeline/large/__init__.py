@@ -1,7 +1,7 @@
-"""Logs with more files than one driver should hold (spec: Action Reconciliation).
+"""Tables with more files than fit into the driver's memory (spec: Action Reconciliation).
 
-In: a table and the limits of its driver. Out: a table whose reconciled files stay on Spark, with
-the same answers.
+In: a table and the limits of the driver. Out: a table whose reconciled files stay on Spark and
+give the same results.
 
 Read first: `large_table`.
 """

@@ -25,6 +25,7 @@ from explorer.scan.facts import question_of
 from explorer.scan.plan import SCANNED, plan_piece
 from explorer.scan.predicate.predicate import Predicate
 from explorer.scan.unreadable import UnreadableFiles, unreadable_problems
+from explorer.table import counts
 from explorer.table.frames import sum_of, with_logical_names
 
 if TYPE_CHECKING:
@@ -69,10 +70,9 @@ class LargeScan:
         """As `ScanPlan.kept`; raises `UnsupportedError` (`limit_exceeded`) for many files."""
         if self.listed is None:
             raise UnsupportedError(
-                f"{self.num_kept:,} files are too many for a list.",
-                reason="The log is read on Spark, and the list of the files that are to be "
-                "read stays there.",
-                remedy="Ask for the rows, or with a condition that leaves fewer files.",
+                f"The list of {counts.count(self.num_kept, 'file')} is too long.",
+                reason="The log is read on Spark, and a long list of files stays there.",
+                remedy="Ask for the rows, or use a condition that keeps fewer files.",
                 kind="limit_exceeded",
             )
         return self.listed

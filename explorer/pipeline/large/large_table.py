@@ -42,7 +42,7 @@ from explorer.pipeline.tasks.task_groups import pack_files
 from explorer.progress import Watch
 from explorer.protocol.actions import FieldPath
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_name
-from explorer.storage.at_once import each
+from explorer.storage.concurrent_reads import map_concurrently
 from explorer.storage.ports import ReadStore
 from explorer.table.row_counts import impossible_problem
 from explorer.table.snapshot import Snapshot
@@ -278,7 +278,7 @@ def _parts(store: ReadStore, checkpoint: Checkpoint | None) -> tuple[ParquetPart
     sidecars = checkpoint.sidecars
     return (
         *checkpoint.parts,
-        *each(store, lambda found: open_part(store, found.path, found.size), sidecars),
+        *map_concurrently(store, lambda found: open_part(store, found.path, found.size), sidecars),
     )
 
 

@@ -22,7 +22,7 @@ from explorer.scan.predicate.predicate import (
     Conjunction,
     Constant,
     Disjunction,
-    Likeness,
+    LikeTest,
     Membership,
     Negation,
     NullTest,
@@ -56,7 +56,7 @@ def can_render(predicate: Predicate) -> bool:
     return not predicate.sql_conditions and all(
         _plain_node(node)
         for node in _walk(predicate.condition)
-        if isinstance(node, Comparison | Membership | Likeness)
+        if isinstance(node, Comparison | Membership | LikeTest)
     )
 
 
@@ -76,9 +76,9 @@ def _walk(condition: Condition | Value) -> Any:
             stack.append(node.operand)
 
 
-def _plain_node(node: Comparison | Membership | Likeness) -> bool:
+def _plain_node(node: Comparison | Membership | LikeTest) -> bool:
     match node:
-        case Likeness(matches=matches):
+        case LikeTest(matches=matches):
             return matches in {"itself", "prefix"}
         case Membership(operand=operand, options=options):
             return all(_plain_pair(operand, option) for option in options)
@@ -108,7 +108,7 @@ def _condition(condition: Condition, columns: Columns) -> Column:  # noqa: C901,
         case Membership(operand=operand, options=options, has_null=has_null):
             found = _value(operand, columns).isin([_value(option, columns) for option in options])
             return found | fn.lit(None).cast("boolean") if has_null else found
-        case Likeness(operand=operand, prefix=prefix, matches=matches):
+        case LikeTest(operand=operand, prefix=prefix, matches=matches):
             text = _value(operand, columns)
             return text == fn.lit(prefix) if matches == "itself" else text.startswith(prefix)
         case NullTest(operand=operand):

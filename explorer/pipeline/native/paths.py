@@ -17,7 +17,7 @@ from explorer.rows.data_file.data_file import DataFile, store_path
 from explorer.rows.data_file.parquet_file import open_data_file
 from explorer.rows.data_file.unrelated_file import is_unrelated
 from explorer.rows.layout import RowLayout
-from explorer.storage.at_once import each
+from explorer.storage.concurrent_reads import map_concurrently
 from explorer.storage.ports import ReadStore
 
 # a name that begins so is passed over without a word; the others mean patterns,
@@ -75,7 +75,7 @@ def _first_reason(
     claims = (files.column(name).to_pylist() for name in ("path", "size", NUM_RECORDS))
     jobs = list(zip(paths, *claims, strict=True))
     look_at = partial(_look_at, store, layout)
-    return next((reason for reason in each(store, look_at, jobs) if reason), None)
+    return next((reason for reason in map_concurrently(store, look_at, jobs) if reason), None)
 
 
 def _look_at(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _CONCEALED: Final = frozenset({"float", "double", "timestamp", "timestamp_ntz"})
 
 
-def conceal(column: Column, data_type: DataType) -> Column:
+def block_pushdown(column: Column, data_type: DataType) -> Column:
     """The same values, with every leaf whose filters must stay out of files behind an
     expression. Elements of arrays and maps are never pushed."""
     from pyspark.sql import functions as fn
@@ -40,7 +40,7 @@ def conceal(column: Column, data_type: DataType) -> Column:
     found = column
     for item in data_type.fields:
         if _has_concealed(item.data_type):
-            inner = conceal(column.getField(item.name), item.data_type)
+            inner = block_pushdown(column.getField(item.name), item.data_type)
             # unlike a struct that is rebuilt it keeps null structs, and Spark sees
             # through it to the fields beside
             found = found.withField(quoted(item.name), inner)

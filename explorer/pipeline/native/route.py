@@ -45,6 +45,7 @@ from explorer.pipeline.native.paths import NativePaths, native_paths
 from explorer.pipeline.native.rows import vector_bytes
 from explorer.rows.request import RowRequest
 from explorer.storage.ports import ReadStore
+from explorer.table.counts import count
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,18 +70,18 @@ _SETTINGS: Final = {
 """Values with which Spark would read other rows, or fewer files."""
 
 
-def why_files(
+def choose_route(
     spark: SparkSession, store: ReadStore, request: RowRequest, files: pa.Table, *, free: bool
 ) -> NativePaths | str:
-    """The reason for the route ``files``, or the paths with which ``parquet`` can be taken.
+    """The paths to read by the route ``parquet``, or the reason why the route is ``files``.
 
-    With `free` it is taken where it is the better one, and not wherever it can be.
+    With `free`, ``parquet`` is chosen only where it is faster, not wherever it is possible.
     """
     root = hadoop_root(spark, store)
     if root is None:
         return "Spark is not told how to reach the table's store"
     if files.num_rows > MOST_NATIVE_FILES:
-        return f"{files.num_rows:,} files are more than {MOST_NATIVE_FILES:,}"
+        return f"{count(files.num_rows, 'file')}, more than {MOST_NATIVE_FILES:,}"
     paths = native_paths(store, files, root, request.layout)
     if isinstance(paths, str):
         return paths

@@ -21,7 +21,7 @@ from pyroaring import BitMap64
 from explorer.pipeline.native._conditions import render_filter
 from explorer.pipeline.native._schema import NARROW_TYPES, stored_columns
 from explorer.pipeline.native.paths import NativePaths
-from explorer.pipeline.native.pushdown import conceal, quoted
+from explorer.pipeline.native.pushdown import block_pushdown, quoted
 from explorer.pipeline.session import is_connect
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS
 from explorer.pipeline.tasks.spark_types import spark_schema, spark_type
@@ -147,7 +147,9 @@ def _scan(spark: SparkSession, request: RowRequest, paths: NativePaths) -> DataF
     reader = spark.read.schema(types.StructType(fields)).options(**_OPTIONS)
     with _listing_at_once(spark, len(paths.paths)):
         scan = reader.parquet(*paths.paths)
-    columns = {name: conceal(fn.col(quoted(name)), item.data_type) for name, item in stored.items()}
+    columns = {
+        name: block_pushdown(fn.col(quoted(name)), item.data_type) for name, item in stored.items()
+    }
     return scan.select(
         *(column.alias(name) for name, column in columns.items()),
         *(fn.col(quoted(name)) for name in _hidden(request).values()),

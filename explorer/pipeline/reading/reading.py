@@ -12,8 +12,8 @@ from explorer.pipeline.jobs.visibility import check_visible
 from explorer.pipeline.large.large_scan import LargeScan, read_on_spark, scan_on_spark
 from explorer.pipeline.large.large_table import LargeSnapshot
 from explorer.pipeline.native.paths import NativePaths
-from explorer.pipeline.native.reads import NativeRead, remember
-from explorer.pipeline.native.route import Route, why_files
+from explorer.pipeline.native.recent_reads import NativeRead, remember_read
+from explorer.pipeline.native.route import Route, choose_route
 from explorer.pipeline.native.rows import native_frame
 from explorer.pipeline.session import choose_session, parallelism
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS, ReadFiles, run_groups
@@ -83,7 +83,9 @@ class ReadPlan:
                 return replace(self, request=counted)._rows().select()
             if self.paths is not None:
                 store, files = self.snapshot.store, self.files
-                remember(NativeRead(store=store, request=request, files=files, paths=self.paths))
+                remember_read(
+                    NativeRead(store=store, request=request, files=files, paths=self.paths)
+                )
                 return native_frame(self.spark, store, request, files, self.paths)
             told = frozenset(self.unrelated)
             read = ReadFiles(store=self.snapshot.store, request=request, told=told)
@@ -142,7 +144,7 @@ def plan_read(  # what is asked for, and with what
     found: NativePaths | str = f"the list of {scan.num_kept:,} files stays on Spark"
     if not _is_long(scan):
         free = route is None and columns is not None
-        found = why_files(session, snapshot.store, request, plan.files, free=free)
+        found = choose_route(session, snapshot.store, request, plan.files, free=free)
     if isinstance(found, NativePaths) and judged.num_left:
         found = f"whether {have(judged.num_left, 'file')} a column of the table is not known"
     if isinstance(found, NativePaths):

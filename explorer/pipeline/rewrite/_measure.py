@@ -76,7 +76,7 @@ def measure(  # who works, where rows lie, and what is asked of them
     total: int | None,
 ) -> Measured:
     """Look at the columns of the order, and no others, of every row; `total` is about how
-    many rows there are, None where nobody knows."""
+    many rows there are, None where that is unknown."""
     tops = dict.fromkeys(path[0] for path in order.columns)
     asked = replace(request, columns=tuple(tops), metadata_columns=())
     every = max(1, (total or 50 * _SAMPLE_ROWS) // _SAMPLE_ROWS)

@@ -19,7 +19,7 @@ from explorer.pipeline.tasks.task_groups import unpack_files
 from explorer.progress import Watch
 from explorer.rows.data_file.data_file import DataFile, data_file_batches
 from explorer.rows.data_file.deletion_vectors import VectorFiles
-from explorer.rows.data_file.open_ahead import MOST_AHEAD, Opening, open_ahead
+from explorer.rows.data_file.prefetched_files import MOST_PREFETCHED, Opening, prefetch_files
 from explorer.rows.data_file.read_file import FileRows, open_rows
 from explorer.rows.data_file.unrelated_file import untold_error
 from explorer.rows.request import RowRequest
@@ -96,7 +96,7 @@ class ReadFiles:
         where a file has more or fewer rows than its statistics say, and where it has no column
         in common with the table and nobody was told."""
         counts = files.column(NUM_RECORDS).to_pylist()
-        every = open_ahead(self.store, self._ways_to_open(files), MOST_AHEAD)
+        every = prefetch_files(self.store, self._ways_to_open(files), MOST_PREFETCHED)
         for rows, count in zip(every, counts, strict=True):
             _check_count(rows, count)
             file = rows.opened.file

@@ -12,7 +12,7 @@ import contextlib
 import re
 import secrets
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -122,16 +122,29 @@ def render_refusal(refusal: Refusal) -> Column:
     return fn.lit(b64encode(orjson.dumps(asdict(refusal))).decode())
 
 
-def raise_refusal(refusal: Column, row: Mapping[str, tuple[Column, bool]]) -> Column:
-    """Stops a job where a row asks for its value; `refusal` is of `render_refusal`. `row` has
-    the values that are shown, as texts, and whether they are texts themselves."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownRow:
+    """Some values of a row for a message: their names, and whether each is a text."""
+
+    names: str
+    values: Column
+
+
+def render_row(columns: Sequence[tuple[str, bool]], texts: Column) -> ShownRow:
+    """`texts` is an array of values as texts, `columns` their names, and whether each is a text
+    itself."""
     from pyspark.sql import functions as fn
 
-    names = b64encode(orjson.dumps([[name, is_text] for name, (_, is_text) in row.items()]))
-    values = fn.to_json(fn.array(*(value for value, _ in row.values())))
-    start = fn.lit(f"{_refusal_start()}{names.decode()}:")
-    shown = fn.base64(fn.encode(values, "UTF-8"))
-    return fn.raise_error(fn.concat(start, refusal, fn.lit(":"), shown))
+    names = b64encode(orjson.dumps([[name, is_text] for name, is_text in columns])).decode()
+    return ShownRow(names=names, values=fn.base64(fn.encode(fn.to_json(texts), "UTF-8")))
+
+
+def raise_refusal(refusal: Column, row: ShownRow) -> Column:
+    """Stops a job where a row asks for its value; `refusal` is of `render_refusal`."""
+    from pyspark.sql import functions as fn
+
+    start = fn.lit(f"{_refusal_start()}{row.names}:")
+    return fn.raise_error(fn.concat(start, refusal, fn.lit(":"), row.values))
 
 
 def refused(fault: SparkFault) -> DeltaError | None:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.errors import UnsupportedError
+from explorer.table.counts import count
 from explorer.table.frames import believed_sizes
 
 _OPEN_COST: Final = 4 * 2**20
@@ -40,15 +41,16 @@ def group_files(files: pa.Table, slots: int) -> tuple[bytes, ...]:
     ends = np.cumsum(believed_sizes(files) + _OPEN_COST)
     total = int(ends[-1])
     target = min(max(total // max(slots, 1), _OPEN_COST), _LARGEST)
-    count = min(max(1, -(-total // target)), _MOST_GROUPS, files.num_rows)
-    cuts = np.searchsorted(ends, np.arange(1, count) * (total / count), side="left") + 1
+    number = min(max(1, -(-total // target)), _MOST_GROUPS, files.num_rows)
+    cuts = np.searchsorted(ends, np.arange(1, number) * (total / number), side="left") + 1
     bounds = np.unique(np.concatenate(([0], cuts, [files.num_rows]))).tolist()
     groups = tuple(pack_files(files.slice(start, end - start)) for start, end in pairwise(bounds))
     if (size := sum(map(len, groups))) > _MOST_BYTES:
         raise UnsupportedError(
-            f"{files.num_rows:,} files are too many for one job.",
-            reason=f"Their descriptions have {size:,} bytes, and {_MOST_BYTES:,} can be sent.",
-            remedy="Read fewer of them at once, by a condition on a partition.",
+            f"One job cannot read {count(files.num_rows, 'file')}.",
+            reason=f"The list of the files takes {size:,} bytes; at most {_MOST_BYTES:,} can be "
+            "sent to Spark.",
+            remedy="Read fewer files at once, by a condition on a partition.",
             kind="limit_exceeded",
         )
     return groups

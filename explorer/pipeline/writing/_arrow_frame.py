@@ -19,7 +19,7 @@ from explorer.pipeline.session import parallelism
 from explorer.pipeline.tasks.file_tasks import Batches
 from explorer.pipeline.tasks.spark_types import spark_schema
 from explorer.pipeline.tasks.task_failures import ErrorMark
-from explorer.pipeline.writing.given_data import ArrowRows
+from explorer.pipeline.writing._given_data import ArrowRows
 from explorer.progress import Watch
 from explorer.protocol.arrow_types import arrow_schema
 from explorer.storage.ports import ReadStore, WriteStore

@@ -31,6 +31,7 @@ from explorer.protocol.schema import (
     render_schema,
     render_type,
 )
+from explorer.writing.gate.number_widths import is_wider
 from explorer.writing.gate.plan import FieldCast, ValueCast
 from explorer.writing.gate.refusals import Refusal, not_stored
 
@@ -136,15 +137,13 @@ def _map(value: Column, cast: ValueCast, stop: Stop) -> Column:
 
 
 def _fit(text: Column, kind: CharacterType) -> Column:
-    """As `explorer.writing.gate` cuts and pads text of a length."""
+    """As `explorer.writing.gate` pads text of a length."""
     from pyspark.sql import functions as fn
 
-    length = fn.lit(kind.length)
-    is_cut = (fn.length(text) > length) & (fn.length(fn.rtrim(text)) <= length)
-    found = fn.when(is_cut, fn.substring(text, 1, kind.length)).otherwise(text)
     if kind.name == "varchar":
-        return found
-    return fn.when(fn.length(found) < length, fn.rpad(found, kind.length, " ")).otherwise(found)
+        return text
+    is_short = fn.length(text) < fn.lit(kind.length)
+    return fn.when(is_short, fn.rpad(text, kind.length, " ")).otherwise(text)
 
 
 def _plain_value(value: Column, cast: ValueCast, stop: Stop) -> Column:
@@ -190,6 +189,8 @@ def _kept(
     is wrong with one that is not."""
     from pyspark.sql import functions as fn
 
+    if is_wider(source, target):
+        return None, ""
     if target in {STRING, BINARY}:
         return (fn.is_valid_utf8(found), "is not UTF-8") if source == BINARY else (None, "")
     if source == STRING:

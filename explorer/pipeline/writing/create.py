@@ -13,6 +13,7 @@ from explorer.pipeline.writing.places import open_place
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.arrow_types import delta_schema
 from explorer.protocol.schema import StructType, parse_schema
+from explorer.writing.schema.schema_text import parse_schema_text
 from explorer.writing.statements.create_statement import create_table
 from explorer.writing.statements.options import WriteResult
 
@@ -35,10 +36,11 @@ def create(  # noqa: PLR0913  # what a table is described by is Delta's
 ) -> WriteResult:
     """Create a Delta table without rows.
 
-    `schema` is a schema of Arrow or Spark, the JSON of a Delta schema, or a `StructType` of this
-    package; column metadata counts, as for generated columns, defaults and identity columns. Each
-    feature that columns, clustering and `properties` (such as `delta.enableChangeDataFeed`) ask
-    for is enabled as the reference enables it.
+    `schema` is the columns as `CREATE TABLE` has them in Spark's SQL, such as
+    `"id BIGINT NOT NULL COMMENT 'key', day DATE"`, a schema of Arrow or Spark, the JSON of a Delta
+    schema, or a `StructType` of this package; column metadata counts, as for generated columns,
+    defaults and identity columns. Each feature that columns, clustering and `properties` (such as
+    `delta.enableChangeDataFeed`) ask for is enabled as the reference enables it.
 
     Raises `InvalidArgumentError`, of the kind `already_exists` where there is a table.
     """
@@ -71,9 +73,9 @@ def schema_given(schema: Any) -> StructType:
     if type(schema).__module__.startswith("pyspark.sql.") and hasattr(schema, "json"):
         return parse_schema(schema.json())
     if isinstance(schema, str):
-        return parse_schema(schema)
+        return parse_schema_text(schema)
     raise InvalidArgumentError(
         f"A {type(schema).__name__} is not a schema.",
-        reason="Columns are described by Arrow, Spark or Delta.",
-        remedy="Give a pyarrow.Schema, a StructType of Spark, or the JSON of a Delta schema.",
+        reason="Columns are described by SQL, Arrow, Spark or Delta.",
+        remedy='Give SQL such as "id BIGINT, day DATE", a pyarrow.Schema, or Spark\'s StructType.',
     )

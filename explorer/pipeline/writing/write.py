@@ -10,9 +10,9 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError, UnsupportedError
-from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, rows_given
+from explorer.pipeline.writing._given_data import ArrowRows, SparkRows, rows_given
+from explorer.pipeline.writing._self_reading import reads_table
 from explorer.pipeline.writing.places import open_place
-from explorer.pipeline.writing.self_reading import reads_table
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
 from explorer.storage.ports import WriteStore
 from explorer.table.table import Table
@@ -184,8 +184,15 @@ class _Job:
                 remedy='Write with engine="auto" or engine="spark", which need pyspark and Java.',
                 kind="missing_dependency",
             )
+        if statement.gate.identity_columns:
+            raise UnsupportedError(
+                "Rows without numbers for an identity column cannot be written by Spark.",
+                reason="Its tasks do not know which numbers other tasks give out.",
+                remedy="Write rows of Arrow or pandas, which are written in this process.",
+                spec="Identity Columns",
+            )
         # nobody who writes rows of Arrow has to have pyspark
-        from explorer.pipeline.writing.spark_write import write_on_spark  # noqa: PLC0415
+        from explorer.pipeline.writing._spark_write import write_on_spark  # noqa: PLC0415
 
         return write_on_spark(statement, rows, self.spark, self.watch)
 

@@ -1,8 +1,9 @@
-"""Table features: one registry, one entry each, a file where a feature has rules of its own.
+"""The registry of table features (spec: Table Features).
 
 In: a protocol and a metadata action. Out: which features are supported and active, and what
-each asks. An entry stands in `named`, `legacy` or `proposed`; `legacy` has those of a
-version number. What a feature asks of writers is in `explorer.transaction.rules`.
+each requires. Entries are in `named`, `legacy` (those of a version number) and `proposed`; a
+feature with rules of its own has a module. What a feature requires of writers is in
+`explorer.transaction.rules`.
 
 Read first: `table_feature`, then `registry`.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import orjson
@@ -29,6 +29,15 @@ def clustering_columns(configuration: str) -> tuple[tuple[str, ...], ...] | None
     paths = [_path(item) for item in columns]
     found = tuple(path for path in paths if path is not None)
     return found if len(found) == len(paths) else None
+
+
+def clustering_in(domains: Mapping[str, DomainMetadata]) -> tuple[FieldPath, ...]:
+    """The physical field paths that the domains of a table name; none where it is not clustered,
+    or by columns that cannot be read."""
+    held = domains.get(CLUSTERING_DOMAIN)
+    if held is None or held.removed:
+        return ()
+    return clustering_columns(held.configuration) or ()
 
 
 def clustering_domain(paths: Iterable[FieldPath]) -> DomainMetadata:

@@ -118,7 +118,7 @@ def _written(protocol: Protocol, reader: int, writer: int, names: frozenset[str]
 
 
 def _listed(protocol: Protocol, reader: int, names: frozenset[str]) -> Protocol:
-    """Version 7 with all names; with reader version 3 those that readers must know, too."""
+    """Version 7 with all names; with reader version 3 those that readers must support, too."""
     spelled = {
         entry_name(name): name
         for name in (*(protocol.reader_features or ()), *(protocol.writer_features or ()))

@@ -280,7 +280,7 @@ def _feature_obstacles(names: tuple[str, ...]) -> Iterator[Problem]:
         yield Problem(
             kind="catalog_managed",
             problem=f"{_UNREADABLE}catalog-managed table: cannot be read without its catalog.",
-            reason="The catalog decides which commits count; files alone may be behind it. "
+            reason="The catalog decides which commits count; the files may lag behind. "
             + catalog[0].if_ignored,
             remedy=f"Read it through its catalog, with {_readers(catalog)}; protocol, history and "
             "log are still shown as published.",
@@ -293,8 +293,8 @@ def _why(unknown: list[str], known: list[TableFeature]) -> str:
     texts = [f"{item.name}: {item.description} {item.if_ignored}" for item in known]
     if unknown:
         texts.append(
-            f"{_listed(unknown)}: not known here. A writer lists a feature for readers where "
-            "reading without it gives wrong rows, so that every one must be known."
+            f"{_listed(unknown)}: not known here. A writer lists a reader feature where reading "
+            "without it gives wrong rows, so a reader must support all of them."
         )
     return " ".join(texts)
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from explorer.log.actions.action_rows import wrong_field
 from explorer.log.actions.fields import FileAction, misfit
-from explorer.log.commits.commit_file import lines_backwards, parse_action
+from explorer.log.commits.commit_file import lines_reversed, parse_action
 from explorer.protocol.deletion_vectors import DeletionVectorDescriptor, parse_descriptor
 from explorer.protocol.filenames import render_commit_name
 from explorer.protocol.paths import normalise_path
@@ -63,7 +63,7 @@ def parse_changes(data: bytes, version: int, find: FindPartitionValues) -> list[
     Raises `CorruptLogError` for an action that cannot be read.
     """
     parser = _CommitParser(render_commit_name(version))
-    for number, line in reversed(list(lines_backwards(data))):
+    for number, line in reversed(list(lines_reversed(data))):
         parser.take(parse_action(line, parser.name, number), number)
     return parser.changes(find)
 

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from explorer.comparison.schema_changes import SchemaChange, schema_changes
 from explorer.errors import InvalidArgumentError, NotFoundError, UnsupportedError
-from explorer.log.commits.commit_file import lines_backwards, may_name, parse_action
+from explorer.log.commits.commit_file import lines_reversed, may_name, parse_action
 from explorer.log.commits.commit_info import monotonic, parse_commit_info
 from explorer.log.folder.listing import LogListing
 from explorer.log.folder.segment import build_segment, missing_versions
@@ -174,7 +174,7 @@ def _states(
 
 def _small_actions(data: bytes, version: int) -> SmallActions:
     found, name = SmallActions(), render_commit_name(version)
-    for number, line in lines_backwards(data):
+    for number, line in lines_reversed(data):
         action = parse_action(line, name, number)
         found.offer(action, f"{name}:{number}")
     return found

@@ -47,7 +47,7 @@ from explorer.rows.data_file.deletion_vectors import read_deletion_vectors
 from explorer.rows.data_file.parquet_file import open_data_file, reading
 from explorer.rows.data_file.partition_columns import constant_column
 from explorer.rows.data_file.read_file import open_rows
-from explorer.rows.data_file.unrelated_file import unrelated_problem, untold_error
+from explorer.rows.data_file.unrelated_file import unrelated_problem
 from explorer.rows.layout import layout_of
 from explorer.rows.read import check_limit
 from explorer.rows.request import RowRequest, build_request, first_rows
@@ -185,7 +185,7 @@ def read_change(  # what is read, as what, and who is told
     """The rows of one change of a commit, with `feed_schema`; of the commit only its version
     and time are asked for. With `only` those of a file that was added, removed or got another
     vector are rows of that type alone. `unrelated` hears of a file with rows that has no column
-    in common with the table, and is all NULL; without it such a file is an error. Raises what
+    in common with the table, and is all NULL. Raises what
     `read_file` raises."""
     number = int64_scalar(commit.version)
     time = time_column([commit.time_ms])[0]
@@ -231,7 +231,7 @@ def read_changes(  # noqa: PLR0913  # what is asked for, who hears of it, and wh
     not enabled at one of them, commits are gone, or the schema changed by more than new
     columns and wider types; and what `read_rows` raises for files. `tell` hears of each version
     with files that have rows and no column in common with the table: their rows are then all
-    NULL, and without `tell`, such a file raises `CorruptDataError`.
+    NULL.
     """
     check_limit(limit)
     watch = Watch(progress=progress, cancel=cancel)
@@ -252,9 +252,8 @@ class _ReadFile:
     def __call__(self, file: DataFile) -> Iterator[pa.RecordBatch]:
         """The rows of a file."""
         with open_rows(self.store, file, self.request) as rows:
-            if rows.is_unrelated:
-                if self.unrelated is None:
-                    raise untold_error(file, self.request.layout.version)
+            # files from before an overwrite with other columns are no fault of the table
+            if rows.is_unrelated and self.unrelated is not None:
                 self.unrelated(file)
             yield from rows.batches()
 

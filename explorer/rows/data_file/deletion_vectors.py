@@ -24,7 +24,7 @@ from explorer.protocol.deletion_vectors import (
     stored_range,
 )
 from explorer.rows.data_file.data_file import store_path
-from explorer.storage.at_once import each
+from explorer.storage.concurrent_reads import map_concurrently
 from explorer.storage.ports import RangeStore, ReadStore, offers
 
 _ONE_READ = 8 * 2**20
@@ -58,7 +58,7 @@ def read_deletion_vectors(
             found[at] = parse_inline_vector(descriptor)
         else:
             stored[path].append(at)
-    read = each(
+    read = map_concurrently(
         store,
         lambda path: _read_stored(store, path, [descriptors[at] for at in stored[path]]),
         stored,

@@ -21,7 +21,7 @@ from explorer.scan.predicate.predicate import (
     Conjunction,
     Constant,
     Disjunction,
-    Likeness,
+    LikeTest,
     Membership,
     Negation,
     NullTest,
@@ -72,7 +72,7 @@ def _evaluate(condition: Condition, rows: pa.RecordBatch) -> Any:  # noqa: C901,
             return _compare(condition, rows)
         case Membership():
             return _is_member(condition, rows)
-        case Likeness():
+        case LikeTest():
             return _is_alike(condition, rows)
         case NullTest(operand=operand):
             return pc.is_null(_operand(operand, rows))
@@ -133,7 +133,7 @@ def _is_member(membership: Membership, rows: pa.RecordBatch) -> Any:
     return pc.or_kleene(found, _UNKNOWN) if membership.has_null else found
 
 
-def _is_alike(likeness: Likeness, rows: pa.RecordBatch) -> pa.BooleanArray:
+def _is_alike(likeness: LikeTest, rows: pa.RecordBatch) -> pa.BooleanArray:
     return match_pattern(_column(likeness.operand, rows), likeness)
 
 

@@ -41,9 +41,9 @@ def _field(name: str, struct: StructType, place: tuple[str, ...]) -> StructField
         )
     known = ", ".join(render_path((field.name[:60],)) for field in struct.fields[:12])
     raise InvalidArgumentError(
-        f"There is no column {_shown(place)}.",
-        reason=f"There are {known or 'no columns'}{', ...' if len(struct.fields) > 12 else ''}.",
-        remedy="Write a text literal in quotes, and odd names in backticks.",
+        f"The table has no column {_shown(place)}.",
+        reason=f"It has {known or 'no columns'}{', ...' if len(struct.fields) > 12 else ''}.",
+        remedy="Put strings in single quotes, and names with special characters in backticks.",
     )
 
 

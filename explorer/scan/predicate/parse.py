@@ -17,7 +17,7 @@ from explorer.scan.predicate._day_casts import compare_day, day_of, is_time, swa
 from explorer.scan.predicate._literals import fit_text, is_text, parse_literal
 from explorer.scan.predicate.domains import Domain, common_domain
 from explorer.scan.predicate.names import resolve_name
-from explorer.scan.predicate.patterns import build_likeness
+from explorer.scan.predicate.patterns import build_like_test
 from explorer.scan.predicate.predicate import (
     MAX_DEPTH,
     ColumnReference,
@@ -105,8 +105,8 @@ def parse_sql(text: str) -> Expression:
         raise InvalidArgumentError(
             "The predicate cannot be read.",
             reason=f"It is not a valid SQL condition: {_described(error)}.",
-            remedy="Write a condition such as \"region = 'emea' AND amount > 10\", with names "
-            "that are words of SQL in backticks.",
+            remedy="Write a condition such as \"region = 'emea' AND amount > 10\", and put "
+            "names that are SQL keywords in backticks.",
         ) from error
 
 
@@ -250,7 +250,7 @@ class _Builder:
             raise _refusal(node, "LIKE looks at a string column.")
         if not isinstance(pattern, Constant) or not isinstance(pattern.value, str):
             raise _refusal(node, "Its pattern must be a text literal.")
-        found: Condition = build_likeness(operand, pattern.value, escape)
+        found: Condition = build_like_test(operand, pattern.value, escape)
         return Negation(operand=found) if node.args.get("negate") else found
 
     def _escape(self, node: Expression, depth: int) -> Condition:

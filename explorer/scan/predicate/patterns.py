@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError
-from explorer.scan.predicate.predicate import ColumnReference, Likeness
+from explorer.scan.predicate.predicate import ColumnReference, LikeTest
 
 _KINDS: dict[str, Literal["itself", "prefix"]] = {"": "itself", "%": "prefix"}
 
 
-def build_likeness(operand: ColumnReference, pattern: str, escape: str) -> Likeness:
+def build_like_test(operand: ColumnReference, pattern: str, escape: str) -> LikeTest:
     """`operand LIKE pattern`; raises `InvalidArgumentError` where the escape character
     stands before anything but `%`, `_` or itself."""
     pieces: list[str] = []
@@ -35,7 +35,7 @@ def build_likeness(operand: ColumnReference, pattern: str, escape: str) -> Liken
             prefix.append(character)
         elif wildcards[-1] != "!":
             wildcards += "!"
-    return Likeness(
+    return LikeTest(
         operand=operand,
         pattern=pattern,
         expression=rf"\A{''.join(pieces)}\z",
@@ -44,7 +44,7 @@ def build_likeness(operand: ColumnReference, pattern: str, escape: str) -> Liken
     )
 
 
-def match_pattern(values: pa.Array, likeness: Likeness) -> pa.BooleanArray:
+def match_pattern(values: pa.Array, likeness: LikeTest) -> pa.BooleanArray:
     """Which texts match, null where they are null; raises `InvalidArgumentError` for a pattern
     that takes more memory than is allowed."""
     text = pc.cast(values, pa.string())

@@ -42,7 +42,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two values held against each other in a domain that both fit into."""
+    """A comparison of two values in a domain that both fit into."""
 
     operator: Operator
     left: Value
@@ -61,7 +61,7 @@ class Membership:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Likeness:
+class LikeTest:
     """`operand LIKE pattern`; `prefix` is what every match begins with."""
 
     operand: ColumnReference
@@ -129,7 +129,7 @@ Value: TypeAlias = ColumnReference | Constant
 Condition: TypeAlias = (
     Comparison
     | Membership
-    | Likeness
+    | LikeTest
     | NullTest
     | TruthTest
     | Negation
@@ -153,7 +153,7 @@ class Predicate:
 
     @property
     def references(self) -> tuple[ColumnReference, ...]:
-        """Every column and field it speaks of, once, in order."""
+        """Every column and field that it uses, once, in order."""
         return tuple(dict.fromkeys(references_of(self.condition)))
 
     @property
@@ -183,7 +183,7 @@ def render_condition(condition: Condition) -> str:  # noqa: C901, PLR0911, PLR09
             shown = [render_value(option) for option in options[:20]]
             shown += ["..."] * (len(options) > len(shown)) + ["NULL"] * has_null
             return f"{render_value(operand)} IN ({', '.join(shown)})"
-        case Likeness(operand=operand, pattern=pattern):
+        case LikeTest(operand=operand, pattern=pattern):
             return f"{render_value(operand)} LIKE {_quoted(pattern)}"
         case NullTest(operand=inner):
             if isinstance(inner, ColumnReference | Constant):
@@ -230,7 +230,7 @@ def render_value(value: Value) -> str:  # noqa: PLR0911  # one per type
 
 def _inner(condition: Condition) -> str:
     text = render_condition(condition)
-    bare = isinstance(condition, Truth | Comparison | Membership | Likeness | NullTest)
+    bare = isinstance(condition, Truth | Comparison | Membership | LikeTest | NullTest)
     return text if bare else f"({text})"
 
 
@@ -239,7 +239,7 @@ def _quoted(text: str) -> str:
 
 
 def references_of(condition: Condition) -> Iterator[ColumnReference]:
-    """Every column and field that a condition speaks of, in order."""
+    """Every column and field that a condition uses, in order."""
     stack: list[Condition | Value] = [condition]
     while stack:
         match stack.pop():

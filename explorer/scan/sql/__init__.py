@@ -1,4 +1,4 @@
-"""SQL expressions of people and tables, looked at before Spark sees them.
+"""SQL expressions of users and tables, checked before Spark evaluates them.
 
 In: the text of a condition, of a CHECK constraint, of a generated column or of a default. Out: the
 same text, proven to hold nothing but columns, literals, operators and allowed functions; or an

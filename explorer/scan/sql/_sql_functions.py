@@ -62,7 +62,7 @@ _LAMBDAS: Final = names_in(
 )
 """Functions that take others: what these do is looked through with the whole expression."""
 
-_OF_TABLES: Final = _LAMBDAS | names_in(
+TABLE_FUNCTIONS: Final = _LAMBDAS | names_in(
     "from_json to_json schema_of_json parse_json try_parse_json variant_get try_variant_get "
     "is_variant_null schema_of_variant to_variant_object from_csv to_csv str_to_map "
     "from_unixtime unix_timestamp to_unix_timestamp to_timestamp_ntz to_timestamp_ltz "
@@ -70,27 +70,29 @@ _OF_TABLES: Final = _LAMBDAS | names_in(
     "make_ym_interval timestampadd timestampdiff convert_timezone "
     "array_append array_compact array_insert array_prepend array_remove array_repeat arrays_zip "
     "flatten sequence slice map_concat map_entries map_from_arrays map_from_entries "
-    "bin bit_get conv e getbit pi sec csc cot asinh acosh atanh sqrt bround try_mod "
+    "bin bit_get conv e getbit pi sec csc cot asinh acosh atanh try_mod shiftrightunsigned "
+    "try_make_timestamp try_make_timestamp_ltz try_make_timestamp_ntz try_make_interval "
+    "format_number quote json_object_keys is_valid_variant try_parse_url try_url_decode "
     "encode decode is_valid_utf8 make_valid_utf8 validate_utf8 regexp_extract_all sentences "
     "to_binary try_to_binary to_char to_number to_varchar try_to_number typeof url_decode "
     "url_encode parse_url luhn_check mask"
 )
 """Those that tables of others call in their own expressions, besides `ALLOWED_FUNCTIONS`."""
 
-_AT_RANDOM: Final = names_in("rand randn random randstr uniform uuid shuffle")
+RANDOM_FUNCTIONS: Final = names_in("rand randn random randstr uniform uuid shuffle")
 """Functions that may make a value, and never judge one."""
 
 TIME_FUNCTIONS: Final = names_in(_TIMES)
 """Those of them that make a time of a text, too."""
 
 _CODE: Final = "it runs code of the machine that Spark works on"
-_CHANCE: Final = "its answer is another one each time"
-_PLACE: Final = "its answer depends on where and by whom the row is looked at"
-_FILES: Final = "it looks at files, and not at the row alone"
+_CHANCE: Final = "its result differs from call to call"
+_PLACE: Final = "its result depends on where and by whom the row is read"
+_FILES: Final = "it reads files, not only the row"
 _SECRET: Final = "it reaches beyond the row"
-_LAMBDA: Final = "functions inside of functions are not looked through in a condition"
-_EXISTS: Final = "subqueries, and functions inside of functions, are not looked through"
-_ROWS: Final = "it looks at other rows, or makes several of one"
+_LAMBDA: Final = "lambda functions are not checked"
+_EXISTS: Final = "subqueries and lambda functions are not checked"
+_ROWS: Final = "it reads other rows, or turns one row into several"
 
 _WHY_NOT: Final[dict[str, str]] = {
     "exists": _EXISTS,
@@ -136,9 +138,9 @@ def why_not_allowed(name: str, use: ExpressionUse = "condition") -> str | None:
     lowered = name.lower()
     if lowered in ALLOWED_FUNCTIONS:
         return None
-    if use != "condition" and lowered in _OF_TABLES:
+    if use != "condition" and lowered in TABLE_FUNCTIONS:
         return None
-    if use == "value" and lowered in _AT_RANDOM:
+    if use == "value" and lowered in RANDOM_FUNCTIONS:
         return None
     return _WHY_NOT.get(
         lowered,

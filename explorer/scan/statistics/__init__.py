@@ -1,8 +1,8 @@
 """Statistics and partition values of many files as typed columns (spec: Per-file Statistics,
 Partition Value Serialization).
 
-In: tables of adds and a schema. Out: a column of Arrow for each known fact, and ranges that
-surely hold every value.
+In: tables of adds and a schema. Out: an Arrow column for each statistic, and for each column a
+range that contains every value.
 
 Read first: `column_statistics`, then `bounds`.
 """

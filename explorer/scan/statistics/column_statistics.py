@@ -56,7 +56,7 @@ _WHOLE_NUMBERS: Final[Mapping[DataType, tuple[pa.Scalar, pa.Scalar]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatisticsColumn:
-    """A column, or a field reached through structs, that statistics may speak of.
+    """A column, or a field reached through structs, that can have statistics.
 
     `physical` are its names in the statistics; `was_float` says that some files
     may hold it as a narrower float (spec: Type Widening).
@@ -103,7 +103,7 @@ class FileFacts:
 
 
 def statistics_columns(snapshot: Snapshot) -> tuple[StatisticsColumn, ...]:
-    """Every column that statistics may speak of, in the order of the schema; those
+    """Every column that can have statistics, in the order of the schema; those
     that partition the table are not among them."""
     mode = column_mapping_mode(snapshot.protocol, snapshot.metadata.configuration)
     partitions = set(snapshot.metadata.partition_columns)

@@ -12,6 +12,7 @@ from explorer.log.actions.columns import empty_table
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.schema_walk import render_path
+from explorer.scan.live_file_reads import reduce_live_files
 from explorer.scan.statistics.column_statistics import (
     StatisticsColumn,
     bound_leaves,
@@ -20,7 +21,6 @@ from explorer.scan.statistics.column_statistics import (
     read_facts,
     statistics_columns,
 )
-from explorer.scan.watched import over_watched
 from explorer.table.snapshot import Snapshot
 
 READING = "Reading statistics"
@@ -54,7 +54,7 @@ def parsed_statistics(
         return flatten_statistics(files, chosen)
 
     watch = Watch(progress=progress, cancel=cancel)
-    pieces = over_watched(snapshot, ["path"], parsed_leaves(chosen), flatten, watch, READING)
+    pieces = reduce_live_files(snapshot, ["path"], parsed_leaves(chosen), flatten, watch, READING)
     schema = _schema(chosen)
     return pa.concat_tables(pieces) if pieces else pa.Table.from_batches([], schema)
 
@@ -83,7 +83,7 @@ def parsed_bounds(
     if not chosen:
         return empty_table(schema)
     watch = Watch(progress=progress, cancel=cancel)
-    pieces = over_watched(snapshot, [], bound_leaves(chosen), flatten, watch, READING)
+    pieces = reduce_live_files(snapshot, [], bound_leaves(chosen), flatten, watch, READING)
     return pa.concat_tables(pieces) if pieces else empty_table(schema)
 
 

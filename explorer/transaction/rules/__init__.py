@@ -1,7 +1,7 @@
 """What the features of a table ask of a commit, one module for each kind of rule.
 
 In: a `Change`, which is a commit with the version before it. Out: problems, all of them. A new
-rule gets its line in `every`.
+rule is added to `all_rules`.
 
 Read first: `change`.
 """

@@ -74,7 +74,7 @@ class Described:
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """What a staged commit makes of a table: `before` is None for a new one."""
+    """A staged commit with the table before and after it; `before` is None for a new table."""
 
     staged: StagedCommit
     before: Described | None
@@ -82,17 +82,17 @@ class Change:
 
     @cached_property
     def adds(self) -> pa.Table:
-        """Every file that comes, as columns."""
+        """Every added file, as columns."""
         return self.staged.files("add")
 
     @cached_property
     def removes(self) -> pa.Table:
-        """Every file that goes, as columns."""
+        """Every removed file, as columns."""
         return self.staged.files("remove")
 
     @property
     def creates(self) -> bool:
-        """Whether the table comes into being."""
+        """Whether the commit creates the table."""
         return self.staged.base.version == NO_TABLE.version
 
     @cached_property
@@ -106,31 +106,30 @@ class Change:
         return bool(self.staged.of(Protocol))
 
     @cached_property
-    def looked_at_every_row(self) -> bool:
-        """Whether the whole table was read, at a level at which no file comes unseen between
-        that and the commit (as `explorer.transaction.conflicts` keeps the levels)."""
+    def has_read_every_row(self) -> bool:
+        """Whether the whole table was read, at an isolation level at which a file that is added
+        before the commit is a conflict (see `explorer.transaction.conflicts`)."""
         level = self.staged.provenance.isolation_level
         # appends may slip in before a commit at the level between, unless it changes metadata
         hears = level == "Serializable" or (level == "WriteSerializable" and self.changes_metadata)
         return self.staged.reads.whole_table and hears
 
     @property
-    def every_live_file_goes(self) -> bool:
-        """Whether all files there will be are those that it brings, which
-        `validate_live_files` holds it to."""
-        return self.staged.promises.every_live_file_goes
+    def removes_every_live_file(self) -> bool:
+        """Whether the live files afterwards are only those that it adds, which
+        `validate_live_files` checks."""
+        return self.staged.promises.removes_every_live_file
 
     @property
-    def goes_back(self) -> bool:
-        """Whether the files there will be are those of an earlier version, whose schema and
-        partitioning come back with them, which `validate_live_files` holds it to; none of
-        another comes unseen."""
-        is_known = self.staged.goes_back_to is not None
-        return is_known and self.staged.promises.recommits and self.looked_at_every_row
+    def is_restore(self) -> bool:
+        """Whether the live files afterwards are those of an earlier version, whose schema and
+        partitioning are restored with them, which `validate_live_files` checks."""
+        is_known = self.staged.restored_version is not None
+        return is_known and self.staged.promises.recommits and self.has_read_every_row
 
     @cached_property
     def removed_data(self) -> pa.Table:
-        """The removes that take rows away or replace them."""
+        """The removes that delete rows or replace them."""
         return _changing_data(self.removes)
 
     @cached_property
@@ -143,10 +142,10 @@ class Change:
         known = pc.is_in(self.staged.added_keys, value_set=self.staged.removed_keys)
         return self.adds.filter(pc.invert(known))
 
-    def brought_in(self, files: pa.Table) -> pa.Table:
-        """Those of some adds that say something new: not the ones that stand in the log
-        already as they are. Without any remove, an add that changes no data is of a file that
-        is there, and was written by whomever (`dataChange` in the schema of the add action)."""
+    def newly_added(self, files: pa.Table) -> pa.Table:
+        """The adds of `files` that are not in the log already as they are. In a commit without
+        removes, an add that changes no data is of a live file, which anyone may have written
+        (`dataChange` in the schema of the add action)."""
         if self.staged.promises.recommits:
             return files.slice(0, 0)
         if self.removes.num_rows or self.creates or not files.num_rows:
@@ -155,14 +154,15 @@ class Change:
 
     @cached_property
     def new_files(self) -> pa.Table:
-        """The adds of data files that no version knew: what these say is this commit's doing,
-        whereas what others wrote may be odd and can still be kept, completed and removed."""
-        return self.brought_in(self.files_written)
+        """The adds of data files that no earlier version had: this commit is responsible for
+        their content. Files of other writers may break rules, and can still be kept, completed
+        and removed."""
+        return self.newly_added(self.files_written)
 
     @cached_property
     def files_of_new_rows(self) -> pa.Table:
-        """The adds that may bring rows that no version had: neither rearranged ones, nor
-        files of which only the vector changes, nor what is taken from the log as it is."""
+        """The adds that may have new rows: not rearranged ones, nor files whose deletion vector
+        alone changes, nor those taken from the log as they are."""
         return _changing_data(self.files_written)
 
 

@@ -72,9 +72,10 @@ def validate_change_data(change: Change) -> Problems:
     yield from partition_values_of(change.after, table)
 
 
-def validate_changes_told(change: Change) -> Problems:
-    """Where the feed is in use, an operation that changes rows says which, unless the actions
-    alone do: rows that only come, files that go as a whole, and rows that vectors hide."""
+def validate_needed_change_data(change: Change) -> Problems:
+    """Where the feed is enabled, an operation that changes rows writes change data, unless the
+    actions alone show the changes: only added rows, whole removed files, and rows that deletion
+    vectors delete."""
     operation = change.staged.provenance.operation.strip().upper()
     if operation not in _CHANGING or not change.after.has_active("changeDataFeed"):
         return

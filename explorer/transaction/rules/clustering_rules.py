@@ -11,7 +11,11 @@ from explorer.errors import Problem
 from explorer.log.plain_arrays import FALSE
 from explorer.log.state.file_columns import FileColumns
 from explorer.protocol.actions import DomainMetadata
-from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
+from explorer.protocol.features.clustering import (
+    CLUSTERING_DOMAIN,
+    clustering_columns,
+    clustering_in,
+)
 from explorer.protocol.features.column_mapping import physical_path
 from explorer.protocol.schema import VARIANT
 from explorer.protocol.schema_walk import leaf_fields
@@ -103,11 +107,12 @@ def _joined(
     change: Change, written: DomainMetadata, columns: Sequence[StatisticsColumn]
 ) -> Problems:
     """Columns that were none to cluster by need statistics in the files that are there, too."""
-    held = change.staged.base.domains.get(CLUSTERING_DOMAIN)
-    before = () if held is None or held.removed else clustering_columns(held.configuration) or ()
+    before = clustering_in(change.staged.base.domains)
     names = [".".join(item.path) for item in columns if item.physical not in before]
     found = statistics_found(written) in change.staged.promises.validated
-    known = change.creates or change.every_live_file_goes or (found and change.looked_at_every_row)
+    known = (
+        change.creates or change.removes_every_live_file or (found and change.has_read_every_row)
+    )
     if names and not known:
         yield problem(
             f"{shown(names)} would join the clustering columns, and not every file of the table "

@@ -40,9 +40,9 @@ intervals. What the listed types need, every feature says of itself."""
 def validate_fields(change: Change, before: Described) -> Problems:
     """Columns that were there before: their types, nulls, lengths, names and ids in files, and
     what fills them."""
-    if change.goes_back:
+    if change.is_restore:
         return  # its files were written by this schema
-    if change.every_live_file_goes:  # and only versions from before hold what was
+    if change.removes_every_live_file:  # and only versions from before hold what was
         yield from validate_ids_given_out(before, change.after)
         return
     validate_name = name_rule(before, change.after)

@@ -27,7 +27,7 @@ from explorer.protocol.schema_walk import render_path, walk_fields, walk_types
 from explorer.table.counts import have
 from explorer.transaction.rules.change import Change, Problems, problem, shown
 from explorer.transaction.rules.file_rules import counts_of
-from explorer.transaction.rules.type_rules import changes_recorded_anew
+from explorer.transaction.rules.type_rules import newly_recorded_changes
 from explorer.transaction.staged import ValidatedRule
 
 _V1, _V2 = "icebergCompatV1", "icebergCompatV2"
@@ -88,7 +88,7 @@ def _widened_types(change: Change, active: list[str]) -> Problems:
     if change.staged.promises.recommits and not active:
         return  # they come back
     begins = any(before is None or not before.has_active(name) for name in active)
-    judged = changes_recorded_anew(None if begins else before, after)
+    judged = newly_recorded_changes(None if begins else before, after)
     wrong = [item for item in judged if not _is_known_to_iceberg(item.from_type, item.to_type)]
     if wrong:
         names = [
@@ -149,8 +149,8 @@ def _is_convertible(change: Change, name: str) -> bool:
     """Whether every file that there will be is known to be one that Iceberg takes: each was
     looked at and none comes unseen, or was one already, or is judged now."""
     promised = ValidatedRule(key=_PROPERTIES[name].name, expression="")
-    found = promised in change.staged.promises.validated and change.looked_at_every_row
-    return found or change.goes_back or change.every_live_file_goes
+    found = promised in change.staged.promises.validated and change.has_read_every_row
+    return found or change.is_restore or change.removes_every_live_file
 
 
 def _files(change: Change, name: str) -> Problems:

@@ -1,4 +1,4 @@
-"""What a commit may do to the files that are live, where somebody has these at hand (spec: Add
+"""What a commit may do to live files, where the caller gives them (spec: Add
 File and Remove File, Action Reconciliation)."""
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _SAME_IN_BOTH: Final = ("size", "modification_time")
 def validate_live_files(change: Change) -> Problems:
     """No data file becomes live twice, none stays where all are said to go, and those that are
     said to be of an earlier version are."""
-    if change.every_live_file_goes and not change.creates:
+    if change.removes_every_live_file and not change.creates:
         yield from _files_that_stay(change)
-    if change.goes_back and change.changes_metadata:
+    if change.is_restore and change.changes_metadata:
         yield from _not_as_earlier(change)
     yield from _live_already(change)
 
@@ -52,7 +52,7 @@ def _files_that_stay(change: Change) -> Problems:
 
 
 def _not_as_earlier(change: Change) -> Problems:
-    earlier, staying = change.staged.goes_back_to, change.staged.live_that_stay
+    earlier, staying = change.staged.restored_version, change.staged.live_that_stay
     if earlier is None or staying is None:
         yield _not_back("nobody can look which files would stay.")
         return

@@ -28,8 +28,8 @@ def validate_mapping_change(change: Change) -> Problems:
         change.creates
         or after.mode == mode_before
         or (mode_before, after.mode) == ("none", "name")
-        or change.every_live_file_goes
-        or change.goes_back
+        or change.removes_every_live_file
+        or change.is_restore
     )
     if not allowed:
         yield problem(
@@ -61,7 +61,7 @@ def validate_mapping_that_wakes(change: Change, before: Described) -> Problems:
     if before.mode == after.mode:
         return
     yield from validate_mapping_change(change)
-    if change.every_live_file_goes or change.goes_back:
+    if change.removes_every_live_file or change.is_restore:
         return
     validate_name = name_rule(before, after)
     for match in match_schemas(before, after):

@@ -104,7 +104,7 @@ def _partitioning(change: Change) -> Problems:
         yield from _layout(after, before)
     if before is None or columns == before.metadata.partition_columns:
         return
-    if not (change.every_live_file_goes or change.goes_back):
+    if not (change.removes_every_live_file or change.is_restore):
         yield problem(
             "The commit changes the partition columns.",
             "Every live file was laid out by the old ones, and this commit did not replace them.",

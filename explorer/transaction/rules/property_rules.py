@@ -62,9 +62,9 @@ def _listed_in_manifests(change: Change) -> Problems:
     before = change.before
     if _hides_rows_in_manifests(change.after) and not (before and _hides_rows_in_manifests(before)):
         yield problem(
-            f"`{DELETION_VECTORS.name}` and `{SYMLINK_MANIFEST.name}` are both true.",
-            "Readers of the manifests know nothing of deletion vectors, and would see deleted "
-            "rows.",
+            f"`{DELETION_VECTORS.name}` and `{SYMLINK_MANIFEST.name}` are both true: readers of "
+            "the manifests would see deleted rows.",
+            "Manifests list files alone, and say nothing of deletion vectors.",
             spec="Deletion Vectors",
             remedy=f"Set `{SYMLINK_MANIFEST.name}` to false first.",
         )
@@ -107,8 +107,8 @@ def _row_tracking_begins(change: Change) -> Problems:
     known = change.before is not None and not change.before.has_active("rowTracking")
     validated = {rule.key for rule in change.staged.promises.validated}
     # a promise speaks of the files that were seen, and only who read them all hears of others
-    seen = ROW_TRACKING.name in validated and change.looked_at_every_row
-    seen = seen or change.every_live_file_goes  # the others get theirs
+    seen = ROW_TRACKING.name in validated and change.has_read_every_row
+    seen = seen or change.removes_every_live_file  # the others get theirs
     if known and change.after.has_active("rowTracking") and not seen:
         yield problem(
             "Row tracking is enabled, but nobody checked that every file has row ids.",

@@ -1,4 +1,4 @@
-"""What statistics tell of rows that break a rule of the table (spec: Per-file Statistics;
+"""Rules of the table that statistics show to be broken (spec: Per-file Statistics;
 `nullable` in Schema Serialization Format; Identity Columns).
 
 A file whose statistics say nothing of a column passes: what only rows show is checked where

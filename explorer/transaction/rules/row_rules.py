@@ -1,4 +1,4 @@
-"""What new rows must have been held against (spec: CHECK Constraints, Column Invariants,
+"""The rules that new rows must satisfy (spec: CHECK Constraints, Column Invariants,
 Generated Columns, Identity Columns, `nullable` in Schema Serialization Format)."""
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def validate_rows(change: Change) -> Problems:
     wanted = dict(rules_for_rows(change.after)) if change.files_of_new_rows.num_rows else added
     for rule, kind in wanted.items():
         validated = rule in change.staged.promises.validated
-        sees_all = change.looked_at_every_row or change.every_live_file_goes
+        sees_all = change.has_read_every_row or change.removes_every_live_file
         if validated and (rule not in added or sees_all):
             continue
         what, spec = _KINDS[kind]

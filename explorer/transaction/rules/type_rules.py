@@ -52,7 +52,7 @@ def type_rule(before: Described, after: Described) -> Callable[[MatchedType], Pr
     return validate
 
 
-def changes_recorded_anew(before: Described | None, after: Described) -> list[TypeChange]:
+def newly_recorded_changes(before: Described | None, after: Described) -> list[TypeChange]:
     """Changes of types that the schema records, and did not record in that place before."""
     known: dict[FieldPath, list[_Step]] = {}
     if before is not None:

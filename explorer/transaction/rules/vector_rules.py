@@ -58,7 +58,7 @@ def validate_descriptors(change: Change) -> Problems:
     """A new vector can be found by every reader: its descriptor names one of the three ways
     to store it, a place of that kind, and its bytes there. A vector may hide no row at all:
     nothing in the specification forbids it, and the reference reads it."""
-    vectors = change.brought_in(_hidden(change)).column("deletion_vector").combine_chunks()
+    vectors = change.newly_added(_hidden(change)).column("deletion_vector").combine_chunks()
     if not len(vectors):
         return
     kind, place = (

@@ -28,11 +28,11 @@ from explorer.protocol.arrow_types import arrow_schema, stored_schema
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.protocol.schema import parse_schema
 from explorer.storage.ports import WriteStore
+from explorer.writing.files._partition_keys import PartitionKey, split_by_partition
 from explorer.writing.files.file_form import FileForm, file_form
 from explorer.writing.files.folders import folder_of
 from explorer.writing.files.leftovers import raise_without
 from explorer.writing.files.new_file import NewFile, WrittenFile
-from explorer.writing.files.partition_keys import PartitionKey, split_by_partition
 from explorer.writing.files.renamed_rows import conform, with_schema
 
 DEFAULT_FILE_BYTES: Final = 128 * 2**20

@@ -129,6 +129,32 @@ def only_stored(field: StructField) -> StructField:
     return replace(field, data_type=StructType(fields=inner))
 
 
+def is_never_null(field: StructField) -> bool:
+    """Whether every row needs a value, by the field itself or by one inside it."""
+    kind = field.data_type
+    inner = kind.fields if isinstance(kind, StructType) else ()
+    return not field.nullable or any(map(is_never_null, inner))
+
+
+def with_whole_structs(checks: RowChecks) -> RowChecks:
+    """The checks, and that no struct is null with a field that never is.
+
+    The specification lets such a struct be null. Delta Spark refuses it, and every later change of
+    it that copies the row, so that the table would be stuck.
+    """
+    columns = tuple((name, _whole(check)) for name, check in checks.columns)
+    return RowChecks(columns=columns, partitions=checks.partitions)
+
+
+def _whole(check: ValueCheck) -> ValueCheck:
+    fields = tuple((name, _whole(inner)) for name, inner in check.fields)
+    required = next((inner.path for _, inner in fields if inner.not_null), None)
+    if required is None or check.not_null:
+        return replace(check, fields=fields)
+    # a null struct breaks the rule of its field
+    return replace(check, fields=fields, not_null=True, path=required)
+
+
 def lengths_of(checks: RowChecks) -> dict[Way, CharacterType]:
     """The lengths of texts by the paths to them."""
     found = (check for _, check in (*checks.columns, *checks.partitions))
@@ -187,8 +213,8 @@ def missing(path: Way, data_type: DataType) -> Exception:
     """The error for a column that is not given, and may not be null."""
     return mismatch(
         f"The column {_shown(path)} is not among the given ones.",
-        f"It is {render_type(data_type)[:120]} NOT NULL and has no default, so that every row "
-        "needs a value.",
+        f"It is {render_type(data_type)[:120]}, NOT NULL itself or in a field, and has no default, "
+        "so that every row needs a value.",
         "Give the column.",
     )
 
@@ -207,10 +233,10 @@ def _plan_fields(
                 yield FieldCast(field=field, given=found.name, cast=cast)
         elif item.data_type == VOID:
             continue  # no file holds it
-        elif item.nullable:
-            yield FieldCast(field=only_stored(item))
-        else:
+        elif is_never_null(item):
             raise missing(way, item.data_type)
+        else:
+            yield FieldCast(field=only_stored(item))
 
 
 def _not_assignable(path: Way, source: DataType, target: DataType) -> Exception:

@@ -40,6 +40,8 @@ def cast_values(values: pa.Array, cast: ValueCast, rows: Rows) -> pa.Array:
 
     Raises `RefusedRowError` for the first value that the type of the column does not hold.
     """
+    if isinstance(values.type, pa.BaseExtensionType):
+        values = values.storage
     if cast.source == VOID:
         return pa.nulls(len(values), arrow_type(cast.target))
     match cast.target:
@@ -60,22 +62,9 @@ def cast_values(values: pa.Array, cast: ValueCast, rows: Rows) -> pa.Array:
 
 
 def fit_text(values: pa.Array, kind: CharacterType) -> pa.Array:
-    """Text without the spaces at its end that are too many, and of `char(n)` padded with spaces to
-    its length. What is longer still stays as it is, and breaks the rule of its length."""
-    lengths = pc.utf8_length(values)
-    limit = pa.scalar(kind.length, pa.int32())
-    if pc.any(pc.greater(lengths, limit)).as_py():
-        texts = [_cut(text, kind.length) for text in values.to_pylist()]
-        values = pa.array(texts, pa.string())
-    if kind.name == "char":
-        values = pc.utf8_rpad(values, kind.length, " ")
-    return values
-
-
-def _cut(text: str | None, length: int) -> str | None:
-    if text is None or len(text) <= length or len(text.rstrip(" ")) > length:
-        return text
-    return text[:length]
+    """Text of `char(n)` padded with spaces to its length. What is longer breaks the rule of its
+    length, spaces at its end or not, as in Delta Spark."""
+    return pc.utf8_rpad(values, kind.length, " ") if kind.name == "char" else values
 
 
 def _cast_struct(values: pa.Array, cast: ValueCast, rows: Rows) -> pa.Array:
@@ -93,11 +82,9 @@ def _cast_struct(values: pa.Array, cast: ValueCast, rows: Rows) -> pa.Array:
 
 
 def _cast_list(values: pa.Array, cast: ValueCast, rows: Rows) -> pa.Array:
-    if not pa.types.is_list(values.type):
-        kind = values.type
-        values = values.cast(pa.list_(kind.value_field))
-    lengths, places = _entries(values)
-    inside = _taken(values.values, places)
+    # not a cast to a plain list: of list views pyarrow makes other lists than they were
+    lengths = read_numbers(pc.list_value_length(values))
+    inside = pc.list_flatten(values)
     assert cast.element is not None
     found = cast_values(inside, cast.element, np.repeat(rows, lengths))
     offsets = _offsets(lengths)
@@ -111,10 +98,26 @@ def _cast_map(values: pa.Array, cast: ValueCast, rows: Rows) -> pa.Array:
     assert cast.value is not None
     keys = cast_values(_taken(values.keys, places), cast.key, below)
     items = cast_values(_taken(values.items, places), cast.value, below)
+    if (twice := _key_twice(keys, lengths)) is not None:
+        raise _refused(cast, "has a key twice, of which readers know one", below[twice])
     kind = arrow_type(cast.target)
     entries = pa.struct([kind.key_field, kind.item_field])
     inner = _assembled(entries, build_array(np.ones(len(keys), np.bool_)), [], [keys, items])
     return _assembled(kind, values.is_valid(), [_offsets(lengths)], [inner])
+
+
+def _key_twice(keys: pa.Array, lengths: npt.NDArray[np.int64]) -> int | None:
+    """The position of an entry whose key its map has already; None where there is none. Of keys
+    that are nested themselves nothing is said."""
+    if not (lengths > 1).any() or pa.types.is_nested(keys.type):
+        return None
+    packed = keys.dictionary_encode()
+    maps = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
+    pairs = maps * len(packed.dictionary) + read_numbers(packed.indices)
+    _, first = np.unique(pairs, return_index=True)
+    if len(first) == len(pairs):
+        return None
+    return int(np.setdiff1d(np.arange(len(pairs)), first)[0])
 
 
 def _cast_variant(values: pa.Array, cast: ValueCast, rows: Rows) -> pa.Array:

@@ -6,15 +6,16 @@ without a zone are in UTC.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import DeltaError, InvalidArgumentError, UnsupportedError
+from explorer.errors import InvalidArgumentError, UnsupportedError
 from explorer.log.plain_arrays import FALSE, build_array, read_flags
 from explorer.protocol.arrow_types import arrow_schema, arrow_type, delta_schema
 from explorer.protocol.schema import StructType
@@ -25,7 +26,7 @@ from explorer.scan.predicate.evaluation import evaluate
 from explorer.writing.gate._calculations import NotCalculatedError, calculate
 from explorer.writing.gate._nested_casts import RefusedRowError, cast_values
 from explorer.writing.gate._plain_casts import held_by
-from explorer.writing.gate.identity import free_numbers, give_numbers
+from explorer.writing.gate.identity import WHOLE, Part, free_numbers, give_numbers
 from explorer.writing.gate.plan import (
     ComputedValue,
     GateColumn,
@@ -37,6 +38,7 @@ from explorer.writing.gate.plan import (
     ValueCast,
 )
 from explorer.writing.gate.refusals import (
+    WrittenValue,
     mismatch,
     not_as_generated,
     not_computed,
@@ -44,6 +46,9 @@ from explorer.writing.gate.refusals import (
     not_true,
     too_long,
 )
+
+MAX_BYTES: Final = 2**30
+"""A batch that is larger goes through in pieces."""
 
 
 def given_schema(schema: pa.Schema) -> StructType:
@@ -61,6 +66,8 @@ def given_schema(schema: pa.Schema) -> StructType:
 
 def _held(kind: pa.DataType) -> pa.DataType:
     types = pa.types
+    if isinstance(kind, pa.BaseExtensionType):
+        return _held(kind.storage_type)
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         return _held(kind.value_type)
     if types.is_struct(kind):
@@ -76,11 +83,21 @@ def _held_field(item: pa.Field) -> pa.Field:
     return item.with_type(_held(item.type)).remove_metadata()
 
 
+def pieces(batch: pa.RecordBatch, most_bytes: int = MAX_BYTES) -> Iterator[pa.RecordBatch]:
+    """A batch in pieces of so many bytes, or of one row: texts and lists of the table's types have
+    offsets of 32 bits, those of a caller may have 64."""
+    rows = batch.num_rows
+    step = max(1, rows * most_bytes // max(batch.nbytes, 1))
+    for start in range(0, max(rows, 1), step):
+        yield batch.slice(start, step)
+
+
 class ArrowGate:
     """Takes a caller's rows through a plan, batch by batch; identity columns count on."""
 
-    def __init__(self, plan: GatePlan) -> None:
-        """Raises `UnsupportedError` where the plan needs Spark."""
+    def __init__(self, plan: GatePlan, part: Part = WHOLE) -> None:
+        """`part` is which of several writers of the statement this one is, so that no two give out
+        the same number. Raises `UnsupportedError` where the plan needs Spark."""
         if plan.needs_spark is not None:
             raise UnsupportedError(
                 "The rows cannot be written without Spark.",
@@ -88,6 +105,7 @@ class ArrowGate:
                 remedy="Write them with engine='spark'.",
             )
         self._plan = plan
+        self._part = part
         self._rows = 0
         self.schema: pa.Schema = arrow_schema(plan.schema)
 
@@ -97,7 +115,7 @@ class ArrowGate:
         found = {}
         for item in self._plan.identity_columns if self._rows else ():
             assert isinstance(item.source, IdentityValue)
-            free = free_numbers(item.field.name, item.source.identity)
+            free = free_numbers(item.field.name, item.source.identity, part=self._part)
             found[item.field.name] = free.last_of(self._rows)
         return found
 
@@ -116,7 +134,8 @@ class ArrowGate:
                 "Give the same columns in each batch.",
             )
         batches = rows.to_batches() if isinstance(rows, pa.Table) else [rows]
-        return pa.Table.from_batches(list(map(self._through, batches)), self.schema)
+        taken = [self._through(piece) for batch in batches for piece in pieces(batch)]
+        return pa.Table.from_batches(taken, self.schema)
 
     def _through(self, given: pa.RecordBatch) -> pa.RecordBatch:
         every = np.arange(given.num_rows, dtype=np.int64)
@@ -153,7 +172,8 @@ class ArrowGate:
             case ComputedValue() as source:
                 return _computed(item, source, given, every)
             case IdentityValue(identity=identity):
-                numbers = give_numbers(item.field.name, identity, len(every), self._rows)
+                name = item.field.name
+                numbers = give_numbers(name, identity, len(every), self._rows, self._part)
                 return build_array(numbers)
             case _:
                 return pa.nulls(len(every), arrow_type(item.field.data_type))
@@ -230,8 +250,11 @@ def _row(rows: pa.RecordBatch, at: int) -> dict[str, Any]:
 
 def _values(rows: pa.RecordBatch, at: int) -> Iterator[tuple[str, Any]]:
     for name, column in zip(rows.schema.names, rows.columns, strict=True):
-        value = column.slice(at, 1)
-        try:
-            yield name, python_values(value)[0]
-        except (ValueError, OverflowError, DeltaError):
-            yield name, plain_values(value)[0]
+        yield name, _value(column.slice(at, 1))
+
+
+def _value(values: pa.Array) -> Any:
+    for reading in (python_values, plain_values):
+        with contextlib.suppress(ValueError, OverflowError, NotImplementedError):
+            return reading(values)[0]
+    return WrittenValue(str(values.type))  # at least what it is

@@ -24,6 +24,19 @@ _LAST: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One of `count` writers of a statement that know nothing of each other: writer `number` gets
+    every `count`-th number, from its own on."""
+
+    number: int = 0
+    count: int = 1
+
+
+WHOLE: Final = Part()
+"""The only writer of a statement."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NumberRange:
     """The numbers `first`, `first + step` and so on; `room` is how many there are until the end of
     64 bits."""
@@ -42,8 +55,11 @@ class NumberRange:
         return self.first + (count - 1) * self.step
 
 
-def free_numbers(column: str, identity: IdentityColumn, given_out: int = 0) -> NumberRange:
-    """The numbers that a column may get next, after `given_out` others of the same statement.
+def free_numbers(
+    column: str, identity: IdentityColumn, given_out: int = 0, part: Part = WHOLE
+) -> NumberRange:
+    """The numbers that a column may get next from one writer of a statement, after `given_out`
+    others of the same writer.
 
     Raises `CorruptLogError` where the schema says neither start nor step, or a step of 0.
     """
@@ -58,21 +74,22 @@ def free_numbers(column: str, identity: IdentityColumn, given_out: int = 0) -> N
         )
     # the smallest k whose number is beyond the mark
     k = 0 if mark is None else max(0, (mark - start) // step + 1)
-    return NumberRange(first=start + (k + given_out) * step, step=step)
+    k += part.number + given_out * part.count
+    return NumberRange(first=start + k * step, step=step * part.count)
 
 
 def give_numbers(
-    column: str, identity: IdentityColumn, count: int, given_out: int = 0
+    column: str, identity: IdentityColumn, count: int, given_out: int = 0, part: Part = WHOLE
 ) -> npt.NDArray[np.int64]:
     """The next `count` numbers of a column; raises `InvalidArgumentError` of kind
     `limit_exceeded` where 64 bits have no more."""
-    free = free_numbers(column, identity, given_out)
+    free = free_numbers(column, identity, given_out, part)
     if count > free.room:
         raise overflows(column)
     if not count:
         return np.zeros(0, np.int64)
-    # from 0 on, a product can be larger than 64 bits where no number is
-    steps = np.full(count, free.step, np.int64)
+    # one after the other: a product can be larger than 64 bits where no number is
+    steps = np.full(count, free.step if count > 1 else 0, np.int64)
     steps[0] = free.first
     return np.cumsum(steps)
 

@@ -27,8 +27,8 @@ class ValueCast:
     names, with `element`, `key` and `value` where it leads into those.
 
     Structs go field by field, in the table's order; arrays and maps by what is in them; every
-    other value by store assignment (`explorer.writing.gate.assignment`). Text with `characters`
-    is cut at trailing spaces and, for `char`, padded with them.
+    other value by store assignment (`explorer.writing.gate._assignment`). Text of `char(n)` is
+    padded with spaces to its length.
     """
 
     path: Way
@@ -58,7 +58,7 @@ class ValueCast:
             same
             and same_names
             and ordered
-            and self.characters is None
+            and (self.characters is None or self.characters.name == "varchar")
             and all(item.changes_nothing for item in self.inner)
         )
 

@@ -29,6 +29,7 @@ from explorer.transaction.rules.change import Described
 from explorer.transaction.rules.row_rules import rules_for_rows
 from explorer.transaction.staged import ValidatedRule
 from explorer.writing.gate._assignment import (
+    is_never_null,
     lengths_of,
     match_fields,
     missing,
@@ -37,6 +38,7 @@ from explorer.writing.gate._assignment import (
     spark_alone_casts,
     walk_casts,
     walk_checks,
+    with_whole_structs,
 )
 from explorer.writing.gate.plan import (
     ComputedValue,
@@ -110,7 +112,7 @@ class _Planner:
     def plan(self) -> GatePlan:
         fields = self.table.schema.fields
         stored = StructType(fields=tuple(map(only_stored, _not_void(fields))))
-        values = build_checks(stored)
+        values = with_whole_structs(build_checks(stored))
         found = match_fields((), self.given, fields)
         lengths = lengths_of(values)
         for item in fields:
@@ -151,7 +153,7 @@ class _Planner:
             if expression.columns:
                 raise _speaks_of_columns(item.name, text)
             return self._computed("default", item, expression, lengths)
-        if not item.nullable:
+        if is_never_null(item):
             raise missing(path, item.data_type)
         return NullValue()
 

@@ -20,9 +20,7 @@ from explorer.protocol.schema import DataType, render_type
 from explorer.protocol.schema_walk import render_path
 from explorer.writing.gate.plan import RowRule, TableExpression
 
-SHOWN_COLUMNS: Final = 8
-"""So many columns of a refused row are shown."""
-
+_SHOWN_COLUMNS: Final = 8
 _CUT: Final = 200
 
 
@@ -63,10 +61,9 @@ class Refusal:
 
 def render_row(row: Mapping[str, Any]) -> str:
     """Some values of a row, as `id = 5, name = 'x'`."""
-    first = list(row.items())[:SHOWN_COLUMNS]
+    first = list(row.items())[:_SHOWN_COLUMNS]
     shown = [f"{_shown_name(name)} = {_shown(value)}" for name, value in first]
-    more = len(row) - len(shown)
-    return ", ".join(shown) + (f" and {more} more columns" if more > 0 else "")
+    return ", ".join([*shown, *(["..."] if len(row) > len(shown) else [])])
 
 
 def _shown_name(name: str) -> str:
@@ -113,7 +110,7 @@ def too_long(path: Way, kind: str) -> Refusal:
         column=render_path(path),
         about=path[:1],
         rule=kind,
-        reason="The text has more characters, and more than spaces at its end.",
+        reason="The text has more characters; spaces at its end count too.",
         remedy="Shorten the text.",
         spec="Column Metadata",
     )

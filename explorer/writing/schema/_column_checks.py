@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from explorer.errors import InvalidArgumentError
-from explorer.log.state.statistics_columns import unknown_columns
-from explorer.protocol.actions import Metadata
+from explorer.log.state.statistics_columns import check_statistics_columns
+from explorer.protocol.actions import EPOCH, Metadata
 from explorer.protocol.features.column_rules import (
     DEFAULT_KEY,
     GENERATION_KEY,
@@ -21,21 +21,32 @@ from explorer.protocol.features.column_rules import (
 )
 from explorer.protocol.known_properties import COLUMN_MAPPING_MODE, STATS_COLUMNS, MappingMode
 from explorer.protocol.properties import check_constraints
-from explorer.protocol.schema import VOID, ArrayType, DataType, MapType, StructField, StructType
+from explorer.protocol.schema import (
+    MAX_SCHEMA_DEPTH,
+    VOID,
+    ArrayType,
+    DataType,
+    MapType,
+    StructField,
+    StructType,
+)
 from explorer.protocol.schema_walk import FieldPlace, validate_schema, walk_fields, walk_types
 from explorer.protocol.unicode_text import check_unicode
-from explorer.scan.sql.expressions import check_expression
+from explorer.scan.sql.table_expressions import StatementTime, check_table_expression
 from explorer.writing.schema._data_schema import nullable_type
 
 _SPECIAL: Final = frozenset(" ,;{}()\n\t=")
 """Characters that no column may have in its name while files hold it under that name."""
 
 _SHOWN: Final = 120
+_ANY_TIME: Final = StatementTime(moment=EPOCH)
+"""Whether an expression may be evaluated does not depend on when."""
 
 
 def check_schema(schema: StructType) -> None:
     """Raise `InvalidArgumentError` where two columns have one name but for its case, one has
-    none, or a type is unknown."""
+    none, or a type is unknown or nested too deep."""
+    _check_depth(schema)
     for place in walk_fields(schema):
         check_unicode(place.field.name, "The name of a column cannot be read.")
     problems = validate_schema(schema)
@@ -43,6 +54,19 @@ def check_schema(schema: StructType) -> None:
         first = problems[0]
         remedy = "Give every column a name and a type of its own."
         raise _refused(first.problem, first.reason, remedy, first.spec)
+
+
+def _check_depth(schema: StructType) -> None:
+    level: list[DataType] = [schema]
+    for _ in range(MAX_SCHEMA_DEPTH):
+        level = [kind for outer in level for kind in _inside(outer)]
+    if any(map(_inside, level)):
+        raise _refused(
+            f"A column is nested more than {MAX_SCHEMA_DEPTH} types deep.",
+            "No reader here would open the table.",
+            "Keep what is deeper as JSON, or as a variant.",
+            "Schema Serialization Format",
+        )
 
 
 def check_new_columns(places: Iterable[FieldPlace], mode: MappingMode) -> None:
@@ -56,6 +80,13 @@ def check_new_columns(places: Iterable[FieldPlace], mode: MappingMode) -> None:
                 "Data files name their columns, and such names cannot be read everywhere.",
                 f"Rename it, or map the columns: {COLUMN_MAPPING_MODE.name} = name.",
                 "Column Mapping",
+            )
+        if StructType() in walk_types(field.data_type):
+            raise _refused(
+                f"The column {path} has a struct without fields.",
+                "Data files cannot hold one.",
+                "Leave it out, or give the struct a field.",
+                "Schema Serialization Format",
             )
         for part in _parts(field.data_type):
             if VOID in walk_types(part):
@@ -98,9 +129,12 @@ def check_filled_columns(schema: StructType, partition_columns: Collection[str])
             )
         if "an identity column" in ways:
             _check_identity(field, path, partition_columns)
+        default = field.metadata.get(DEFAULT_KEY)
+        if isinstance(default, str):  # it knows no row
+            check_table_expression(default, StructType(), "value", _ANY_TIME)
         text = field.metadata.get(GENERATION_KEY)
         if isinstance(text, str):
-            used = check_expression(text, schema).columns
+            used = columns_of_expression(text, schema)
             if wrong := sorted({name.lower() for name in used} & (filled | {field.name.lower()})):
                 raise _filled(
                     f"The generated column {path} is made from {wrong[0][:_SHOWN]}.",
@@ -108,20 +142,19 @@ def check_filled_columns(schema: StructType, partition_columns: Collection[str])
                 )
 
 
+def columns_of_expression(text: str, schema: StructType) -> frozenset[str]:
+    """The columns that a rule of the table speaks of; raises what `check_table_expression`
+    raises."""
+    return frozenset(check_table_expression(text, schema, "rule", _ANY_TIME).columns)
+
+
 def check_properties_of_columns(metadata: Metadata, columns: StructType) -> None:
     """Raise `InvalidArgumentError` where a CHECK constraint cannot be evaluated, or statistics
     are asked for of a column that there is not."""
     for text in check_constraints(metadata.configuration).values():
-        check_expression(text, columns)
-    unknown = unknown_columns(metadata, metadata.configuration.get(STATS_COLUMNS.name, ""))
-    if unknown:
-        raise InvalidArgumentError(
-            f"{STATS_COLUMNS.name} names {', '.join(unknown)[:200]}, and no statistics can be kept "
-            "for it.",
-            reason="The table has no such column, or is partitioned by it.",
-            remedy="Name columns as the schema has them, separated by commas.",
-            spec="Table Properties",
-        )
+        columns_of_expression(text, columns)
+    named = metadata.configuration.get(STATS_COLUMNS.name, "")
+    check_statistics_columns(metadata, named)
 
 
 def _check_identity(field: StructField, path: str, partition_columns: Collection[str]) -> None:
@@ -145,6 +178,12 @@ def _ways_to_fill(field: StructField) -> Iterator[str]:
         yield "a column with a default"
     if any(key.startswith(IDENTITY_KEYS) for key in field.metadata):
         yield "an identity column"
+
+
+def _inside(data_type: DataType) -> tuple[DataType, ...]:
+    if isinstance(data_type, StructType):
+        return tuple(item.data_type for item in data_type.fields)
+    return _parts(data_type)
 
 
 def _parts(data_type: DataType) -> tuple[DataType, ...]:

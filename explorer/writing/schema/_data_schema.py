@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from explorer.protocol.character_types import with_lengths_on_columns
 from explorer.protocol.features.column_mapping import (
     FIELD_ID_KEY,
     NESTED_IDS_KEY,
@@ -49,13 +50,13 @@ _OF_SPARK: Final = "__"
 def schema_of_data(schema: StructType) -> StructType:
     """The columns of rows that are written: every value may be null, and of the columns'
     metadata there are comments, lengths of text, and what Delta does not know."""
-    return nullable_schema(map_fields(schema, _as_data))
+    return with_lengths_on_columns(nullable_schema(map_fields(schema, _as_data)))
 
 
 def schema_of_table(schema: StructType) -> StructType:
     """The columns of a table that somebody describes, without what only files that are there
     could have brought: ids and physical names, former types, the last number given out."""
-    return map_fields(schema, _without_files)
+    return with_lengths_on_columns(map_fields(schema, _without_files))
 
 
 def nullable_schema(schema: StructType) -> StructType:

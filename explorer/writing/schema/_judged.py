@@ -42,7 +42,7 @@ def check_first(actions: tuple[Action, ...], promises: Promises) -> None:
 def check_later(base: ReadVersion, actions: tuple[Action, ...], promises: Promises) -> None:
     """Raise `InvalidArgumentError`, with every reason, where no commit upon `base` may write
     these."""
-    goes = promises.every_live_file_goes
+    goes = promises.removes_every_live_file
     staged = StagedCommit(
         base=base,
         reads=ReadSet(whole_table=goes),

@@ -11,14 +11,13 @@ from uuid import uuid4
 from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.protocol.actions import DomainMetadata, FieldPath, Metadata, Protocol
 from explorer.protocol.commit_json import Action
-from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
-from explorer.protocol.features.column_ids import assign_columns
-from explorer.protocol.features.column_mapping import (
-    FIELD_ID_KEY,
-    NESTED_IDS_KEY,
-    PHYSICAL_NAME_KEY,
-    physical_path,
+from explorer.protocol.features.clustering import (
+    CLUSTERING_DOMAIN,
+    clustering_columns,
+    clustering_in,
 )
+from explorer.protocol.features.column_ids import assign_columns
+from explorer.protocol.features.column_mapping import physical_path
 from explorer.protocol.features.column_rules import GENERATION_KEY
 from explorer.protocol.features.evolution import with_features
 from explorer.protocol.features.type_widening import TYPE_CHANGES_KEY, is_widened_by_appends
@@ -43,7 +42,6 @@ from explorer.protocol.schema import (
     render_type,
 )
 from explorer.protocol.schema_walk import leaf_fields, render_path, walk_fields
-from explorer.scan.sql.expressions import check_expression
 from explorer.transaction.read_version import ReadVersion
 from explorer.transaction.rules.change import Described
 from explorer.transaction.rules.protocol_rules import lacking_features
@@ -52,9 +50,11 @@ from explorer.writing.schema._column_checks import (
     check_new_columns,
     check_properties_of_columns,
     check_schema,
+    columns_of_expression,
 )
 from explorer.writing.schema._data_schema import schema_of_data
 from explorer.writing.schema._judged import check_later
+from explorer.writing.schema._kept_ids import with_kept_ids
 from explorer.writing.schema._layout import clustering_of, partition_names
 from explorer.writing.schema._new_ids import NewIds, new_name
 
@@ -106,8 +106,8 @@ def merge_schema(
     a new column needs and that only a person may enable.
     """
     table = _described(base)
+    check_schema(incoming)
     data = schema_of_data(incoming)
-    check_schema(data)
     merging = _Merging(table)
     merged = merging.structs(table.schema, data, ())
     if merged == table.schema:
@@ -143,12 +143,12 @@ def overwrite_schema(
     layout needs one, and what `build_new_table` raises for columns.
     """
     table = _described(base)
+    check_schema(incoming)
     data = schema_of_data(incoming)
-    check_schema(data)
     partition_columns = _partitioning(table, data, partition_by, cluster_by)
     check_new_columns(walk_fields(data), table.mode)
     if table.mode != "none":
-        data = _with_kept_ids(data, table.schema)
+        data = with_kept_ids(data, table.schema)
     metadata = _with_ids(table, data, ids)
     metadata = replace(metadata, partition_columns=partition_columns)
     _check_constraints(table, metadata, data)
@@ -156,7 +156,7 @@ def overwrite_schema(
     change = _with_protocol(base, table, metadata, domains)
     if change.metadata == table.metadata and not domains:
         return None
-    promises = Promises(every_live_file_goes=True, kept_domains=change.kept_domains)
+    promises = Promises(removes_every_live_file=True, kept_domains=change.kept_domains)
     check_later(base, change.actions, promises)
     return change
 
@@ -326,6 +326,7 @@ def _mismatch(path: FieldPath, current: DataType, update: DataType) -> InvalidAr
         f"The column {shown} is {kinds[0]}, and its rows come as {kinds[1]}.",
         reason="Neither of the two types becomes the other.",
         remedy="Cast the column to the type that it has in the table, or give it another name.",
+        kind="schema_mismatch",
         spec="Schema Serialization Format",
     )
 
@@ -387,7 +388,7 @@ def _columns_of(
     """The columns that an expression speaks of; `unread`, and every column without it, where
     it cannot be read here."""
     try:
-        return frozenset(check_expression(text, schema).columns)
+        return columns_of_expression(text, schema)
     except DeltaError:
         return frozenset(schema.names) if unread is None else unread
 
@@ -414,8 +415,7 @@ def _clustering(
     cluster_by: Sequence[str] | None,
 ) -> tuple[DomainMetadata, ...]:
     """The domain where it is another one than before."""
-    held = base.domains.get(CLUSTERING_DOMAIN)
-    before = () if held is None or held.removed else clustering_columns(held.configuration) or ()
+    before = clustering_in(base.domains)
     if cluster_by is None:
         if not before:
             return ()
@@ -433,52 +433,3 @@ def _names_of(paths: Sequence[FieldPath], table: Described) -> list[str]:
     """The clustering columns by the names that they have in the table."""
     known = {physical_path(place, table.mode): place.path for place in leaf_fields(table.schema)}
     return [known[path] for path in paths if path in known]
-
-
-def _with_kept_ids(data: StructType, held: StructType) -> StructType:
-    """The columns that come, with id and physical name where the table has the column already
-    and of the same type; a struct is the same whatever it holds."""
-    known = {item.name.lower(): item for item in held.fields}
-    fields = []
-    for item in data.fields:
-        other = known.get(item.name.lower())
-        if other is not None and _may_keep(item.data_type, other.data_type):
-            kept = {
-                key: other.metadata[key]
-                for key in (FIELD_ID_KEY, PHYSICAL_NAME_KEY, NESTED_IDS_KEY)
-                if key in other.metadata
-            }
-            kind = _kept_inside(item.data_type, other.data_type)
-            item = replace(item, data_type=kind, metadata={**item.metadata, **kept})  # noqa: PLW2901
-        fields.append(item)
-    return StructType(fields=tuple(fields))
-
-
-def _may_keep(data_type: DataType, held: DataType) -> bool:
-    match data_type, held:
-        case StructType(), StructType():
-            return True
-        case ArrayType(element_type=ours), ArrayType(element_type=theirs):
-            return _may_keep(ours, theirs)
-        case MapType(), MapType():
-            return _may_keep(data_type.key_type, held.key_type) and _may_keep(
-                data_type.value_type, held.value_type
-            )
-        case _:
-            return data_type == held
-
-
-def _kept_inside(data_type: DataType, held: DataType) -> DataType:
-    match data_type, held:
-        case StructType(), StructType():
-            return _with_kept_ids(data_type, held)
-        case ArrayType(element_type=ours), ArrayType(element_type=theirs):
-            return replace(data_type, element_type=_kept_inside(ours, theirs))
-        case MapType(), MapType():
-            return replace(
-                data_type,
-                key_type=_kept_inside(data_type.key_type, held.key_type),
-                value_type=_kept_inside(data_type.value_type, held.value_type),
-            )
-        case _:
-            return data_type

@@ -42,8 +42,8 @@ from explorer.writing.files.removes import removes_of
 from explorer.writing.files.row_files import WRITTEN_ROWS, RowForm, names_of
 from explorer.writing.gate.identity import with_marks
 from explorer.writing.gate.plan import GatePlan
+from explorer.writing.statements._replaced_files import files_to_replace
 from explorer.writing.statements.options import WriteOptions, WriteResult
-from explorer.writing.statements.replaced_files import files_to_replace
 
 WRITE: Final = "WRITE"
 """The operation of a write, as the reference calls it."""
@@ -224,7 +224,7 @@ class RowStatement:
             removes=tuple(removes.to_batches()),
             promises=Promises(
                 validated=self.gate.rules(),
-                every_live_file_goes=self.replaces_all and snapshot is not None,
+                removes_every_live_file=self.replaces_all and snapshot is not None,
                 kept_domains=self.kept_domains,
                 holds_partition_columns=self.form.holds_partitions,
             ),

@@ -188,7 +188,7 @@ def test_missing_confirmation_names_its_options_and_the_summary_is_a_plan(
         code, out, err = command("vacuum", "--apply", plan["digest"], *given)
         assert code == 3
         assert "Add `--confirm orders --reason TEXT`" in " ".join(err.split())
-        assert "\nPlanned: Deletes 2 files" in out
+        assert "\nPlanned: Permanently deletes 2 files" in out
     words = ["--confirm", "orders", "--reason", "no space"]
     code, out, _ = command("vacuum", "--apply", plan["digest"], *words)
     assert (code, "Planned" in out) == (0, False)

@@ -55,7 +55,7 @@ def test_people_get_the_answer_first_and_a_line_for_each_engine(
 
 def test_a_version_is_looked_at(folder: LogFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["engines", str(folder.root), "--version", "0"]) == 0
-    assert "nothing is known to stop a reader" in capsys.readouterr().out
+    assert "no reader is known to be stopped" in capsys.readouterr().out
 
 
 def test_an_older_release_is_shown_where_the_newest_cannot(

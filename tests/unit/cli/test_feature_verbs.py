@@ -51,9 +51,9 @@ def digest_of(answer: Answer) -> str:
         ("constraint", ["drop", "old"], "Drops the constraint old"),
         ("constraint", ["drop", "young", "--if-exists"], "has no constraint young"),
         ("upgrade", ["deletionVectors"], "Can no longer read the table"),
-        ("upgrade", ["--writer-version", "4"], "writers to know"),
+        ("upgrade", ["--writer-version", "4"], "writers must support"),
         ("upgrade", ["vacuumProtocolCheck", "--only-used"], "Leaves out appendOnly, invariants"),
-        ("repair", ["statistics"], "that says too little of its rows, and adds it again"),
+        ("repair", ["statistics"], "with missing statistics, and adds it again"),
     ],
 )
 def test_plan_says_its_consequence_first_and_changes_nothing(

@@ -39,7 +39,7 @@ def test_people_get_the_sentence_first_and_nothing_that_drives_the_terminal(
 ) -> None:
     assert run(["foreign", str(lake.root)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    start_of_answer = "2 files lie here (30 B) that no version of the table knows: 2 × other."
+    start_of_answer = "2 files (30 B) belong to no version of the table: 2 × other."
     assert lines[0].startswith(start_of_answer)
     assert all(line.isprintable() for line in lines)
     (notes,) = (line for line in lines if line.startswith("notes.txt"))
@@ -57,7 +57,7 @@ def test_a_file_that_waits_for_a_retention_that_can_be_read_is_not_said_to_stay_
     assert run(["foreign", str(lake.root)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert all(line.isprintable() for line in lines)
-    assert "nobody can tell: delta.deletedFileRetentionDuration is `90" in lines[0]
+    assert "is unknown: delta.deletedFileRetentionDuration is `90" in lines[0]
     assert "d" * 200 not in "".join(lines)
     found = {line.split()[0]: line for line in lines if line.startswith(("notes", "stray"))}
     assert "unknown" in found["stray.parquet"]

@@ -71,7 +71,7 @@ def test_hostile_names_and_engines_cannot_drive_the_terminal(
     assert run(["health", str(lake.root)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert all(line.isprintable() for line in lines)
-    assert any("transaction id" in line or "made by one transaction" in line for line in lines)
+    assert any("transaction id" in line or "same transaction" in line for line in lines)
 
 
 @pytest.mark.parametrize("as_json", [True, False])

@@ -71,7 +71,7 @@ def test_vacuum_says_what_goes_and_why_and_deletes_it_when_told(
 ) -> None:
     code, out, _ = command("vacuum")
     assert code == 0
-    assert "Deletes 3 files (300 B) for ever" in out
+    assert "Permanently deletes 3 files (300 B)" in out
     assert "versions 0 " in out or "version 0 " in out
     assert "removed from the table, and its retention has passed" in out
     assert "stray.parquet" in out
@@ -101,7 +101,7 @@ def test_guard_that_refuses_ends_with_three(folder: LogFolder, command: Command)
     assert code == 3
     assert "Nothing was changed. A blocked plan cannot be applied." in out
     assert out.startswith("Blocked: Files are kept for 1 hour after their removal, ")
-    assert out.splitlines()[1].startswith("The plan: Deletes ")
+    assert out.splitlines()[1].startswith("The plan: Permanently deletes ")
     plan = document(command("vacuum", "--retention", "1 hour", "--json"))
     (verdict,) = (one for one in plan["verdicts"] if one["outcome"] == "refuse")
     assert plan["blocked_by"] == [verdict["message"]]
@@ -130,8 +130,8 @@ def test_restore_that_removes_rows_says_how_many_and_needs_the_name(
 ) -> None:
     folder.commit(3, [add("more", stats='{"numRecords":41}')])
     out = " ".join(command("restore", "--version", "2")[1].split())
-    assert out.startswith("41 rows are removed and 0 return. Makes version 2 the newest one again")
-    assert "41 rows of version 3 will not be in the table any more" in out
+    assert out.startswith("41 rows are removed and 0 return. Restores version 2")
+    assert "41 rows of version 3 will no longer be in the table" in out
     assert "--confirm NAME --reason TEXT" in out
     plan = document(command("restore", "--version", "2", "--json"))
     moved = {key: plan["effect"][key] for key in ("rows_removed", "rows_returned", "rows_at_most")}
@@ -246,7 +246,7 @@ def test_state_folder_inside_of_the_table_is_refused(
     before = files(folder)
     arguments = ["vacuum", str(folder.root), "--state-dir", str(folder.root / "state")]
     assert run(arguments) == 2
-    assert "inside of the table" in capsys.readouterr().err
+    assert "inside the table" in capsys.readouterr().err
     assert files(folder) == before
 
 

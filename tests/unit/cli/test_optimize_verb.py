@@ -35,7 +35,7 @@ def command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
 def test_plan_is_shown_with_its_digest_and_changes_nothing(command: Command) -> None:
     code, out, _ = command()
     assert code == 0
-    assert out.startswith("Writes 3 files")
+    assert out.startswith("Rewrites 3 files")
     assert "OPTIMIZE" in out
     assert "Nothing was changed. To apply this plan: delta-explorer optimize" in " ".join(
         out.split()

@@ -49,7 +49,7 @@ def test_columns_without_mapping_go_by_name(tmp_path: Path) -> None:
         ("renamed", "c", "C", "c"),
         ("dropped", "b", "string", None),
     ]
-    assert "may not be null" in changes[0].meaning
+    assert "is NOT NULL" in changes[0].meaning
     assert "look for the new name" in changes[1].meaning
 
 

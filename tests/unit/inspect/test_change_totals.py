@@ -50,7 +50,7 @@ def test_counts_are_those_of_the_rows(tmp_path: Path) -> None:
     assert counted(totals) == of_rows(feed, feed.version)
     assert counted(totals)[3] == {"insert": 1, "delete": 1}
     assert totals.sentence == (
-        "Rows changed in 5 of the 7 versions, versions 0 to 6: 6 inserted, 1 updated, 5 deleted."
+        "Rows changed in 5 of 7 versions (0 to 6): 6 inserted, 1 updated, 5 deleted."
     )
 
 

@@ -226,4 +226,4 @@ def test_a_table_without_a_schema_is_read_one_way_everywhere_and_told(tmp_path: 
     assert look.schema(table).num_rows == 0
     assert look.writer_rules(table).num_rows == 0
     told = [problem["problem"] for problem in look.describe(table)["problems"]]
-    assert told == ["The table does not say which columns it has."]
+    assert told == ["The table has no schema."]

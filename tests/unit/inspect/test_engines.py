@@ -360,7 +360,7 @@ def test_the_sentence_counts_what_is_proven_and_names_what_stops_most(folder: Lo
 
 def test_the_sentence_of_a_plain_table_names_nothing(folder: LogFolder) -> None:
     judged(folder, PROTOCOL)
-    assert sentence(folder).endswith("; nothing is known to stop a reader.")
+    assert sentence(folder).endswith("; no reader is known to be stopped.")
 
 
 def test_the_sentence_stays_short_whatever_a_feature_is_called(folder: LogFolder) -> None:

@@ -17,7 +17,7 @@ _FILES = "delta.deletedFileRetentionDuration"
 _LOG = "delta.logRetentionDuration"
 _CLEANUP = "delta.enableExpiredLogCleanup"
 _CHANGES = "_change_data/cdc.parquet"
-_UNREAD = f"nobody can tell: {_FILES} is `interval 3 months`, which cannot be read."
+_UNREAD = f"is unknown: {_FILES} is `interval 3 months`, which cannot be read."
 
 
 def lake_of(scratch: Path, text: str) -> Lake:
@@ -48,14 +48,14 @@ def test_no_file_is_said_to_go_at_a_time(tmp_path: Path, file: str, kind: str) -
     assert (found.deletable_from, found.reference_from) == (None, None)
     # the twin whose retention can be read
     twin = look.why_here(lake_of(tmp_path / "twin", "interval 9 days").table, file, now=NOW)
-    assert "nobody can tell" not in twin.sentence
+    assert "is unknown" not in twin.sentence
     assert twin.reference_from is not None
 
 
 def test_a_live_file_needs_no_retention(tmp_path: Path) -> None:
     found = look.why_here(lake_of(tmp_path, "90").table, "live", now=NOW)
     assert (found.kind, found.deletable_from) == ("live data file", None)
-    assert "nobody" not in found.sentence
+    assert "is unknown" not in found.sentence
 
 
 def test_nothing_of_the_folder_may_be_deleted(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_nothing_of_the_folder_may_be_deleted(tmp_path: Path) -> None:
     twin = look.foreign_files(lake_of(tmp_path / "twin", "interval 9 days").table, now=NOW)
     sizes = {row["part"]: row["num_files"] for row in twin.sizes.to_pylist()}
     assert (sizes["kept"], sizes["change data"], sizes["deletable"]) == (0, 0, 2)
-    assert "nobody can tell" not in twin.sentence
+    assert "is unknown" not in twin.sentence
 
 
 def test_reach_does_not_give_the_default_as_what_the_table_asks_for(tmp_path: Path) -> None:
@@ -104,10 +104,10 @@ def test_no_file_of_the_log_is_said_to_be_past_its_retention(
 
     found, sentence = problems({name: text}, tmp_path)
     assert "expired log files" not in found
-    assert f"nobody can tell: {name} is `{text}`, which cannot be read" in sentence
+    assert f"is unknown: {name} is `{text}`, which cannot be read" in sentence
     twin, sentence = problems({}, tmp_path / "twin")
     assert "expired log files" in twin
-    assert "nobody can tell" not in sentence
+    assert "is unknown" not in sentence
 
 
 def test_versions_are_not_said_to_go_with_the_next_vacuum(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_removed_file_in_a_hidden_folder_is_never_touched(mode: str, lake: Lake)
     lake.commit(1, [lake.remove(path, age_days=20) for path in paths], age_days=20)
     plan = vacuum(lake, mode=mode)
     assert not planned(plan)
-    assert all("hides it" in planned(plan, "leave")[path] for path in paths)
+    assert all("hidden by its name" in planned(plan, "leave")[path] for path in paths)
 
 
 def test_folder_of_changes_is_one_below_the_root_alone(lake: Lake) -> None:
@@ -105,7 +105,7 @@ def test_folder_of_changes_is_one_below_the_root_alone(lake: Lake) -> None:
     lake.file("_change_data/x.parquet")
     plan = vacuum(lake)
     assert [*planned(plan)] == ["_change_data/x.parquet"]
-    assert "hides it" in planned(plan, "leave")["c=1/_change_data/x.parquet"]
+    assert "hidden by its name" in planned(plan, "leave")["c=1/_change_data/x.parquet"]
 
 
 def test_file_that_a_checkpoint_alone_keeps_refuses_the_plan(lake: Lake) -> None:
@@ -131,7 +131,7 @@ def test_file_that_was_written_again_seconds_after_the_plan_stays(lake: Lake) ->
     assert sum(step.refused for step in receipt.steps) == 1
     assert receipt.status == "partly"
     assert receipt.problem is not None
-    assert receipt.problem.problem == "1 of 1 planned files stayed."
+    assert receipt.problem.problem == "1 of 1 planned file was not deleted."
 
 
 def test_file_that_was_removed_once_more_after_the_plan_stays(lake: Lake) -> None:
@@ -145,7 +145,7 @@ def test_file_that_was_removed_once_more_after_the_plan_stays(lake: Lake) -> Non
     assert receipt.status == "refused"
     assert receipt.problem is not None
     assert receipt.problem.kind == "plan_stale"
-    assert "Version 2, which came after it, speaks of a file of the plan" in receipt.problem.reason
+    assert "Version 2, which came after it, changes a file of the plan" in receipt.problem.reason
     assert lake.there("gone.parquet")
 
 

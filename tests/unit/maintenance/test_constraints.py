@@ -86,7 +86,7 @@ def test_first_constraint_brings_its_feature(tmp_path: Path, protocol: Any, afte
     assert outcome(plan, "commit") == "allow"
     (commit,) = (step for step in plan.steps if isinstance(step, Commit))
     assert render_action(commit.actions[1]) == {"protocol": after}
-    assert plan.summary.startswith("Engines that do not know checkConstraints")
+    assert plan.summary.startswith("Engines that do not support checkConstraints")
 
 
 @pytest.mark.parametrize("name", ["old", "OLD", "", "a b", "a.b", "ä", "x" * 129, "-a", "a\n"])

@@ -85,7 +85,7 @@ def test_small_files_fill_one_file_up_to_the_target(lake: Lake) -> None:
     plan = plan_of(lake, target_size="100mb")
     # from the smallest on; what is left alone in its bin stays as it is
     assert groups_of(plan) == [["a", "b"]]
-    assert plan.summary.startswith("Writes 2 files (70.0 MiB) again as about 1 file in 1 commit;")
+    assert plan.summary.startswith("Rewrites 2 files (70.0 MiB) as about 1 file in 1 commit.")
     step = plan.steps[0]
     assert (step.kind, step.num_files, step.num_bytes) == ("rewrite_files", 2, 70 * MIB)
     assert [step.kind for step in plan.steps[1:]] == ["write_checksum", "write_checkpoint"]
@@ -97,7 +97,7 @@ def test_files_of_the_target_and_above_stay(lake: Lake) -> None:
     table_of(lake, *(file(path, 100) for path in "abc"), file("d", 300))
     plan = plan_of(lake, target_size=100 * MIB)
     assert plan.steps == ()
-    assert plan.summary.endswith("Nothing is to be done.")
+    assert plan.summary.endswith("There is nothing to do.")
 
 
 def test_single_small_file_is_left_alone(lake: Lake) -> None:
@@ -159,7 +159,7 @@ def test_only_files_that_may_match_are_looked_at(lake: Lake) -> None:
     plan = plan_of(lake, where="id = 4")
     assert groups_of(plan) == [["x1", "x2"], ["y1", "y2"]]
     assert rewrites(plan)[0].parameters["predicate"] == '["id = 4"]'
-    nothing = "No file may hold a matching row. Nothing is to be done."
+    nothing = "No file may hold a matching row. There is nothing to do."
     assert plan_of(lake, where="part = 'z'").summary == nothing
     with pytest.raises(InvalidArgumentError):
         plan_of(lake, where="nope = 1")
@@ -251,7 +251,7 @@ def test_files_that_another_implementation_clustered_stay(lake: Lake) -> None:
         (["nope"], "no such column"),
         (["part"], "partitions the table"),
         (["flag"], "no bounds for its type"),
-        (["late"], "No statistics are kept"),
+        (["late"], "It has no statistics"),
         (["s"], "no such column"),
         (["id", "ID"], "named twice"),
     ],

@@ -168,10 +168,10 @@ def test_table_whose_log_is_a_link_is_another_ones(lake: Lake, tmp_path: Path) -
     (lake.root / "inner" / "_delta_log").symlink_to(log)
     plan = vacuum(lake)
     assert not planned(plan)
-    assert "a table of its own" in planned(plan, "leave")["inner/i.parquet"]
+    assert "the folder of another table" in planned(plan, "leave")["inner/i.parquet"]
     (row,) = look.foreign_files(lake.table).files.to_pylist()[:1]
     assert (row["path"], row["kind"]) == ("inner/i.parquet", "file of another Delta table")
-    assert "of its own" in look.why_here(lake.table, "inner/i.parquet").sentence
+    assert "the folder of another table" in look.why_here(lake.table, "inner/i.parquet").sentence
 
 
 def test_repair_takes_no_file_out_that_a_reader_finds(lake: Lake, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_size_and_columns_that_can_be_meant_are_set(lake: Lake, name: str, value
 def test_column_that_the_table_is_partitioned_by_has_no_statistics(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     lake.commit(0, [PROTOCOL, metadata(partitionColumns=["part"]), lake.add("a")], age_days=9)
-    with pytest.raises(InvalidArgumentError, match="names part, and no statistics"):
+    with pytest.raises(InvalidArgumentError, match="names part, and no statistics can be kept"):
         change(lake, {"delta.dataSkippingStatsColumns": "id,part"})
 
 
@@ -128,7 +128,7 @@ def test_table_with_such_values_of_others_opens_and_is_changed_otherwise(tmp_pat
 
 def test_property_that_is_not_there_is_not_said_to_be_unset_already(lake: Lake) -> None:
     plan = change(lake, unset=["nope"])
-    assert plan.summary == "The table has no property `nope`; nothing is to be done."
+    assert plan.summary == "The table has no property `nope`; there is nothing to do."
     assert plan.steps == ()
 
 
@@ -203,9 +203,9 @@ def test_refusal_of_a_property_names_the_operation_that_can(
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("delta.coordinatedCommits.commitCoordinator-preview", "cannot even read the table"),
-        ("delta.universalFormat.enabledFormats", "no writer of the reference can commit"),
-        ("DELTA.appendOnly", "begin with delta., in small letters"),
+        ("delta.coordinatedCommits.commitCoordinator-preview", "could not even read the table"),
+        ("delta.universalFormat.enabledFormats", "Delta Spark can no longer commit"),
+        ("DELTA.appendOnly", "start with delta., in lower case"),
     ],
 )
 def test_properties_that_lock_others_out_or_have_no_effect_are_refused(

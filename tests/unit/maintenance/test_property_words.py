@@ -11,7 +11,7 @@ from explorer.maintenance import plan_set_properties
 from tests.tables import FEATURE_PROTOCOL, metadata
 from tests.unit.maintenance.lake import Lake
 
-HARMLESS = "nothing becomes impossible"
+HARMLESS = "nothing is lost"
 
 
 def summary_of(
@@ -33,7 +33,7 @@ def summary_of(
         ("delta.enableChangeDataFeed", "true", "false", "no longer be read as a change feed"),
         ("delta.enableChangeDataFeed", "true", None, "no longer be read as a change feed"),
         ("delta.enableChangeDataCapture", "true", None, "no longer be read as a change feed"),
-        ("delta.enableInCommitTimestamps", "true", "false", "told by the times of their files"),
+        ("delta.enableInCommitTimestamps", "true", "false", "have the times of their files"),
         ("delta.rowTrackingSuspended", None, "true", "have no ids"),
         ("delta.enableTypeWidening", "true", "false", "can no longer be widened"),
         ("delta.enableIcebergCompatV2", "true", "false", "readable as Iceberg"),
@@ -75,8 +75,7 @@ def test_sentence_names_what_is_set_and_to_which_value(tmp_path: Path) -> None:
     held = {"owner": "me", "delta.checkpointInterval": "7"}
     wanted = {"delta.checkpointInterval": "20", "team": "x"}
     assert summary_of(tmp_path, held, wanted, ("owner",)) == (
-        "Sets delta.checkpointInterval to '20', 'team' to 'x' and unsets 'owner': "
-        "nothing becomes impossible."
+        "Sets delta.checkpointInterval to '20', 'team' to 'x' and unsets 'owner': nothing is lost."
     )
 
 
@@ -133,7 +132,7 @@ def test_formats_that_are_no_longer_written_are_told(
 def test_vectors_that_are_switched_off_stay_and_nothing_is_lost(tmp_path: Path) -> None:
     name = "delta.enableDeletionVectors"
     text = summary_of(tmp_path, {name: "true"}, {name: "false"})
-    assert text.endswith(f"vectors that are there stay; {HARMLESS}.")
+    assert text.endswith(f"existing deletion vectors stay; {HARMLESS}.")
 
 
 def test_hostile_names_and_values_are_quoted_and_cut(tmp_path: Path) -> None:
@@ -149,7 +148,7 @@ def test_hostile_names_and_values_are_quoted_and_cut(tmp_path: Path) -> None:
     ("name", "says"),
     [
         ("delta.deletedFileRetentionDuration", "any vacuum may delete files 90 days after"),
-        ("delta.logRetentionDuration", "any cleanup of the log may cut away"),
+        ("delta.logRetentionDuration", "any log cleanup may delete"),
     ],
 )
 def test_a_retention_that_can_be_read_at_last_lets_things_go(

@@ -45,7 +45,7 @@ def test_data_schema_and_properties_come_back(lake: Lake) -> None:
     plan = restore(lake, 0)
     assert (planned(plan, "add"), planned(plan, "remove")) == (
         {"a": "it was part of version 0"},
-        {"c": "it was no part of version 0"},
+        {"c": "it was not part of version 0"},
     )
     receipt = lake.execute(plan)
     assert receipt.status == "completed", receipt.problem

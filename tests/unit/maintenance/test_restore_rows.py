@@ -12,7 +12,7 @@ import pytest
 
 from explorer import maintenance
 from explorer.maintenance import Approval, Plan, plan_restore
-from explorer.maintenance import _restore_rows as restore_rows
+from explorer.maintenance import _restore_effect as restore_effect
 from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
 from tests.data_tables import field, mapped, struct
 from tests.tables import FEATURE_PROTOCOL, Action, metadata, vector
@@ -60,7 +60,7 @@ def test_rows_come_first_and_the_name_is_asked_for_where_some_are_removed(lake: 
     more = [lake.add("b", stats=rows(1000)), lake.add("c", stats=rows(200))]
     lake.commit(1, more, age_days=5)
     plan = restore(lake)
-    assert plan.summary.startswith("1,200 rows are removed and 0 return. Makes version 0 ")
+    assert plan.summary.startswith("1,200 rows are removed and 0 return. Restores version 0")
     assert moved(plan) == (1200, 0, False)
     assert outcome(plan, "rows") == "warn"
     assert plan.asks_for_name
@@ -167,7 +167,7 @@ def test_vector_that_cannot_be_read_makes_the_rows_unknown(lake: Lake) -> None:
 def test_vectors_too_many_to_read_make_the_rows_unknown(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(restore_rows, "MOST_VECTORS", 0)
+    monkeypatch.setattr(restore_effect, "MOST_VECTORS", 0)
     start(lake, lake.add("a", stats=rows(10), deletionVector=hides([1])))
     gone = lake.remove("a", age_days=5, deletionVector=hides([1]))
     lake.commit(1, [gone, lake.add("a", stats=rows(10), deletionVector=hides([2]))], age_days=5)

@@ -66,7 +66,7 @@ def test_version_that_left_the_log_before_the_run_is_no_broken_promise(
     told = {check.what: check.detail for check in receipt.checks}
     assert all(check.holds for check in receipt.checks)
     assert told["version 1"] == "Version 1 had left the log before."
-    assert told["version 2"] == "It opens, and its 2 files are there.", "the oldest one left"
+    assert told["version 2"] == "It opens, and its 2 files exist.", "the oldest one left"
 
 
 def test_version_that_another_writer_cleans_up_beside_the_run_is_no_broken_promise(
@@ -75,7 +75,7 @@ def test_version_that_another_writer_cleans_up_beside_the_run_is_no_broken_promi
     receipt = lake.execute(plan, progress=while_it_runs(plan, lambda: clean(lake)))
     assert receipt.status == "completed"
     told = {check.what: check.detail for check in receipt.checks}
-    assert told["version 1"] == "Version 1 left the log by a cleanup that is no part of this plan."
+    assert told["version 1"] == "Version 1 left the log by a cleanup that is not part of this plan."
     assert "version 2" in told
 
 
@@ -112,7 +112,7 @@ def test_run_that_is_taken_up_again_remembers_which_versions_were_there(
     receipt = lake.execute(plan)
     assert receipt.status == "completed"
     (told,) = (check.detail for check in receipt.checks if check.what == "version 1")
-    assert "no part of this plan" in told
+    assert "not part of this plan" in told
     begun = [x for x in StateFolder(lake.state).read_journal(plan.digest) if x["event"] == "begun"]
     assert [line["promised"] for line in begun] == [[1, 3], [2, 3]]
 

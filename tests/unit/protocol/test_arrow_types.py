@@ -228,6 +228,14 @@ def test_an_arrow_type_that_delta_lacks_is_refused_with_the_whole_way_to_it():
         delta_schema(pa.schema([("shop", kind)]))
 
 
+def test_an_arrow_type_may_be_hostile_and_is_refused():
+    kind = pa.int8()
+    for _ in range(5_000):
+        kind = pa.list_(kind)
+    with pytest.raises(InvalidArgumentError, match="nested too deep"):
+        delta_schema(pa.schema([("a", kind)]))
+
+
 def test_every_unsigned_number_fits_the_type_that_takes_its_place():
     for bits in (8, 16, 32, 64):
         kind = getattr(pa, f"uint{bits}")()

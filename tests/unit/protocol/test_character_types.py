@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from explorer.protocol.character_types import character_types
-from explorer.protocol.schema import CHARACTER_TYPE_KEY, StructField, parse_schema
+from explorer.protocol.character_types import character_types, with_lengths_on_columns
+from explorer.protocol.schema import CHARACTER_TYPE_KEY, StructField, StructType, parse_schema
 from tests.data_tables import array, field, map_of, struct
 
 
@@ -79,3 +79,33 @@ def test_text_that_does_not_fit_the_type_is_told_as_unreadable(kind: Any, text: 
 
 def test_a_field_without_the_key_has_no_length() -> None:
     assert character_types(StructField(name="c", data_type=declared("string", "x").data_type)) == {}
+
+
+def test_lengths_are_read_wherever_a_type_with_one_stands():
+    columns = struct(
+        field("a", array(array("varchar(2)"))),
+        field("m", map_of("char(1)", array("varchar(9)"))),
+        field("s", struct(field("x", "varchar(3)"), field("y", "long"))),
+    )
+    first, second, third = parse_schema(json.dumps(columns)).fields
+    assert first.metadata == {CHARACTER_TYPE_KEY: "array<array<varchar(2)>>"}
+    assert second.metadata == {CHARACTER_TYPE_KEY: "map<char(1),array<varchar(9)>>"}
+    assert third.metadata == {}
+    assert third.data_type.fields[0].metadata == {CHARACTER_TYPE_KEY: "varchar(3)"}
+
+
+def test_a_column_tells_the_lengths_of_what_is_inside_of_it():
+    inner = struct(field("x y", "varchar(3)"), field("z", array("char(1)")), field("n", "long"))
+    columns = struct(field("a", array(inner)), field("b", "varchar(4)"))
+    schema = parse_schema(json.dumps(columns))
+    first, second = with_lengths_on_columns(schema).fields
+    text = "array<struct<`x y`:varchar(3),z:array<char(1)>,n:bigint>>"
+    assert first.metadata == {CHARACTER_TYPE_KEY: text}
+    assert all(item.metadata == {} for item in first.data_type.element_type.fields)
+    assert {way: kind.text for way, kind in character_types(first).items()} == {
+        ("element", "x y"): "varchar(3)",
+        ("element", "z", "element"): "char(1)",
+    }
+    assert second == schema.fields[1]
+    again = with_lengths_on_columns(StructType(fields=(first, second)))
+    assert again.fields == (first, second)

@@ -9,6 +9,7 @@ import pytest
 from explorer.errors import UnsupportedError
 from explorer.protocol.features.type_widening import (
     check_type_changes,
+    is_widened_by_appends,
     is_widening,
     type_changes,
     validate_type_changes,
@@ -66,3 +67,22 @@ def test_recorded_changes_are_found_and_bad_ones_are_refused():
         broken = StructType(fields=(column(**{"delta.typeChanges": bad}),))
         with pytest.raises(UnsupportedError, match="unsupported type change of column `a"):
             check_type_changes(broken, URI)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "widened"),
+    [
+        ("byte", "long", True),
+        ("float", "double", True),
+        ("date", "timestamp_ntz", True),
+        ("decimal(6,2)", "decimal(9,3)", True),
+        ("decimal(6,2)", "decimal(6,2)", True),
+        ("integer", "double", False),
+        ("integer", "decimal(10,0)", False),
+        ("long", "integer", False),
+        ("void", "long", False),
+        ("string", "long", False),
+    ],
+)
+def test_rows_widen_a_column_within_its_kind_alone(before, after, widened):
+    assert is_widened_by_appends(parse_type_name(before), parse_type_name(after)) is widened

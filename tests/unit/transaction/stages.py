@@ -16,7 +16,7 @@ from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.commit_json import Action, ActionLine, render_action, render_lines
 from explorer.protocol.deletion_vectors import DeletionVectorDescriptor
 from explorer.protocol.file_actions import AddFile, RemoveFile
-from explorer.transaction.concurrent_commit import WinningCommit, parse_winner
+from explorer.transaction.concurrent_commit import ConcurrentCommit, parse_concurrent_commit
 from explorer.transaction.read_set import NOTHING, ReadSet, among
 from explorer.transaction.read_version import ReadVersion
 from explorer.transaction.requirements import validate_commit
@@ -123,14 +123,16 @@ def replacing(staged: StagedCommit, *old: AddFile) -> StagedCommit:
         staged,
         actions=(*staged.actions, *gone),
         live=live(*files),
-        promises=replace(staged.promises, every_live_file_goes=True),
+        promises=replace(staged.promises, removes_every_live_file=True),
     )
 
 
-def winner(*actions: Action | ActionLine, version: int = READ_AT + 1, **info: Any) -> WinningCommit:
+def winner(
+    *actions: Action | ActionLine, version: int = READ_AT + 1, **info: Any
+) -> ConcurrentCommit:
     """What another writer committed, who says `info` of himself."""
     lines = [item if isinstance(item, Mapping) else render_action(item) for item in actions]
-    return parse_winner(version, render_lines([{"commitInfo": info}, *lines]))
+    return parse_concurrent_commit(version, render_lines([{"commitInfo": info}, *lines]))
 
 
 def batch(kind: str, *actions: Action) -> Any:

@@ -10,7 +10,7 @@ import pytest
 from explorer.protocol.actions import Metadata, Transaction
 from explorer.protocol.commit_json import render_action
 from explorer.transaction.attempt import Attempt, build_attempt
-from explorer.transaction.concurrent_commit import follow
+from explorer.transaction.concurrent_commit import version_after
 from explorer.transaction.read_version import NO_TABLE
 from explorer.transaction.staged import Promises, StagedCommit
 from tests.unit.transaction.stages import (
@@ -113,7 +113,7 @@ def test_timestamps_that_are_enabled_later_say_since_when() -> None:
 
 def test_the_version_since_when_follows_the_winners() -> None:
     staged = stage(TIMES, TIMED)
-    staged = staged.upon(follow(staged.base, winner(add("x")), 9_000))
+    staged = staged.upon(version_after(staged.base, winner(add("x")), 9_000))
     attempt = build_attempt(staged, NOW)
     (body,) = of("metaData", attempt)
     assert body["configuration"]["delta.inCommitTimestampEnablementVersion"] == str(READ_AT + 2)
@@ -188,7 +188,7 @@ def test_row_ids_are_given_anew_above_the_winners_mark() -> None:
     staged = stage(add("a"), upon=base(TRACKED, row_id_high_water_mark=9))
     domain = {"domain": "delta.rowTracking", "configuration": '{"rowIdHighWaterMark":29}'}
     won = winner({"domainMetadata": domain | {"removed": False}}, add("x"), add("y"))
-    attempt = build_attempt(staged.upon(follow(staged.base, won, None)), NOW)
+    attempt = build_attempt(staged.upon(version_after(staged.base, won, None)), NOW)
     assert [body["baseRowId"] for body in of("add", attempt)] == [30]
     assert [body["defaultRowCommitVersion"] for body in of("add", attempt)] == [READ_AT + 2]
     assert mark(attempt) == 39
@@ -251,7 +251,7 @@ def test_protection_of_checkpoints_reaches_up_to_the_commit_that_drops_a_feature
     name = "delta.requireCheckpointProtectionBeforeVersion"
     dropping = Promises(dropped_features=frozenset({"deletionVectors"}))
     staged = stage(metadata({name: str(READ_AT + 1)}), upon=base(protocol), promises=dropping)
-    staged = staged.upon(follow(staged.base, winner(add("x")), None))
+    staged = staged.upon(version_after(staged.base, winner(add("x")), None))
     (body,) = of("metaData", build_attempt(staged, NOW))
     assert body["configuration"][name] == str(READ_AT + 2)
 

@@ -9,7 +9,7 @@ import pytest
 
 import explorer
 from explorer.protocol.actions import DomainMetadata, Transaction
-from explorer.transaction.concurrent_commit import WinningCommit
+from explorer.transaction.concurrent_commit import ConcurrentCommit
 from explorer.transaction.conflicts import Conflict, find_conflict, find_conflicts
 from explorer.transaction.read_set import NOTHING, WHOLE_TABLE, ReadSet, read_set_of, read_set_where
 from explorer.transaction.staged import IsolationLevel, Promises, StagedCommit
@@ -28,11 +28,11 @@ from tests.unit.transaction.stages import (
 )
 
 
-def rules(staged: StagedCommit, won: WinningCommit) -> list[str]:
+def rules(staged: StagedCommit, won: ConcurrentCommit) -> list[str]:
     return [conflict.rule for conflict in find_conflicts(staged, won)]
 
 
-def only(staged: StagedCommit, won: WinningCommit) -> Conflict:
+def only(staged: StagedCommit, won: ConcurrentCommit) -> Conflict:
     (found,) = find_conflicts(staged, won)
     return found
 

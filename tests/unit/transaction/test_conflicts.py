@@ -10,7 +10,7 @@ from explorer.errors import ConflictError, CorruptLogError
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
 from explorer.protocol.commit_json import ActionLine, render_action, render_lines
 from explorer.protocol.file_actions import AddFile, RemoveFile
-from explorer.transaction.concurrent_commit import parse_winner
+from explorer.transaction.concurrent_commit import parse_concurrent_commit
 from explorer.transaction.conflicts import find_conflict
 from explorer.transaction.read_set import NOTHING, WHOLE_TABLE
 from explorer.transaction.read_version import ReadVersion
@@ -42,7 +42,7 @@ NEW_METADATA = {"metaData": {"id": "x"}}
 
 
 def rule_against(staged: StagedCommit, *lines: ActionLine) -> str | None:
-    winner = parse_winner(5, render_lines([{"commitInfo": {}}, *lines]))
+    winner = parse_concurrent_commit(5, render_lines([{"commitInfo": {}}, *lines]))
     conflict = find_conflict(staged, winner)
     return None if conflict is None else conflict.rule
 
@@ -89,7 +89,9 @@ def test_conflict_becomes_an_error_that_tells_who_and_what() -> None:
     staged = replace(
         APPEND, actions=tuple(replace(REMOVE, path=f"{name}.parquet") for name in "abcde")
     )
-    conflict = find_conflict(staged, parse_winner(5, render_lines([{"commitInfo": who}, *files])))
+    conflict = find_conflict(
+        staged, parse_concurrent_commit(5, render_lines([{"commitInfo": who}, *files]))
+    )
     assert conflict is not None
     error = conflict.as_error()
     assert isinstance(error, ConflictError)
@@ -104,14 +106,14 @@ def test_conflict_becomes_an_error_that_tells_who_and_what() -> None:
 
 
 def test_conflict_of_an_unknown_writer_is_told_without_a_name() -> None:
-    conflict = find_conflict(APPEND, parse_winner(5, render_lines([NEW_PROTOCOL])))
+    conflict = find_conflict(APPEND, parse_concurrent_commit(5, render_lines([NEW_PROTOCOL])))
     assert conflict is not None
     assert conflict.as_error().problem == "Version 5 was committed by another writer first."
 
 
 def test_winner_that_is_not_readable_is_an_error_with_its_place() -> None:
     with pytest.raises(CorruptLogError, match=r"00000000000000000005\.json:2"):
-        parse_winner(5, b'{"commitInfo":{}}\n{"add":\n')
+        parse_concurrent_commit(5, b'{"commitInfo":{}}\n{"add":\n')
 
 
 def test_only_appends_are_blind() -> None:

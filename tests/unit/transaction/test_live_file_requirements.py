@@ -57,7 +57,7 @@ def upon(staged: StagedCommit, *files: AddFile) -> StagedCommit:
     return replace(staged, live=live(*files))
 
 
-GONE = Promises(every_live_file_goes=True)
+GONE = Promises(removes_every_live_file=True)
 
 
 def test_where_every_live_file_goes_none_stays() -> None:
@@ -108,13 +108,15 @@ def back(
         ),
         promises=Promises(recommits=True),
         live=live(add("new"), add("both")),
-        goes_back_to=EarlierVersion(metadata=to, files=live(*(files or (add("old"), add("both"))))),
+        restored_version=EarlierVersion(
+            metadata=to, files=live(*(files or (add("old"), add("both"))))
+        ),
     )
 
 
 def test_a_restore_brings_other_columns_with_the_files_of_their_version() -> None:
     assert texts(back()) == []
-    unknown = replace(back(), goes_back_to=None)
+    unknown = replace(back(), restored_version=None)
     assert any("cannot go from long to string" in text for text in texts(unknown))
     unseen = replace(back(), live=None)
     assert "nobody can look which files would stay" in only(unseen)

@@ -40,6 +40,18 @@ def test_a_property_that_cannot_be_read_is_not_set() -> None:
     assert texts(stage(metadata(broken | {"x": "y"}), upon=base(PLAIN, metadata(broken)))) == []
 
 
+def test_rows_are_not_hidden_from_readers_of_manifests() -> None:
+    both = {
+        "delta.enableDeletionVectors": "true",
+        "delta.compatibility.symlinkFormatManifest.enabled": "true",
+    }
+    listed = features(readers=["deletionVectors"])
+    assert "both true" in only(stage(listed, metadata(both), upon=NO_TABLE))
+    assert "both true" in only(stage(metadata(both), upon=base(listed)))
+    # one that hides them already stands in no one's way
+    assert texts(stage(metadata(both | {"x": "y"}), upon=base(listed, metadata(both)))) == []
+
+
 @pytest.mark.rule("metadata-format-parquet-only")
 def test_tables_are_of_parquet() -> None:
     assert texts(stage(PLAIN, metadata(format_provider="orc"), upon=NO_TABLE))

@@ -14,7 +14,7 @@ from explorer.protocol.features.row_id_high_water_mark import (
     parse_domain_high_water_mark,
 )
 from explorer.transaction.attempt import build_attempt
-from explorer.transaction.concurrent_commit import WinningCommit, follow
+from explorer.transaction.concurrent_commit import ConcurrentCommit, version_after
 from explorer.transaction.read_version import ReadVersion
 from explorer.transaction.requirements import check_commit
 from explorer.transaction.staged import Promises, StagedCommit
@@ -177,16 +177,18 @@ def test_of_two_marks_the_higher_one_counts() -> None:
 def test_nobody_follows_a_winner_whose_mark_cannot_be_read(configuration: object) -> None:
     mine = stage(add("mine"), upon=upon(9, domains={MARK: domain('{"rowIdHighWaterMark":9}')}))
     won = winner({"domainMetadata": {"domain": MARK, "configuration": configuration}})
-    followed = follow(mine.base, won, None)
+    followed = version_after(mine.base, won, None)
     assert followed.row_id_high_water_mark == 9
     assert "does not say up to which number" in only(mine.upon(followed))
-    again = follow(followed, winner(add("other"), version=READ_AT + 2), None)
+    again = version_after(followed, winner(add("other"), version=READ_AT + 2), None)
     assert "does not say up to which number" in only(mine.upon(again))
-    mended = follow(again, winner(domain('{"rowIdHighWaterMark":50}'), version=READ_AT + 3), None)
+    mended = version_after(
+        again, winner(domain('{"rowIdHighWaterMark":50}'), version=READ_AT + 3), None
+    )
     assert made(mine.upon(mended)) == ({"mine": (51, READ_AT + 4)}, 60)
 
 
-def as_columns(won: WinningCommit) -> WinningCommit:
+def as_columns(won: ConcurrentCommit) -> ConcurrentCommit:
     assert won.adds.num_rows == won.add_rows.num_rows
     assert won.add_rows.bodies is None
     return won
@@ -212,11 +214,14 @@ def test_ids_of_a_winner_count_though_it_writes_no_mark(stats: str | None, mark:
     few, many = winner(*files), as_columns(winner(*files))
     assert few.add_rows.bodies is not None
     for won in (few, many):
-        assert follow(upon(9), won, None).row_id_high_water_mark == mark
-        assert follow(base(PLAIN, row_id_high_water_mark=9), won, None).row_id_high_water_mark == 9
+        assert version_after(upon(9), won, None).row_id_high_water_mark == mark
+        assert (
+            version_after(base(PLAIN, row_id_high_water_mark=9), won, None).row_id_high_water_mark
+            == 9
+        )
     lower = winner(domain('{"rowIdHighWaterMark":5}'), *files)
-    assert follow(upon(9), lower, None).row_id_high_water_mark == mark
-    assert follow(upon(), winner(add("plain")), None).row_id_high_water_mark is None
+    assert version_after(upon(9), lower, None).row_id_high_water_mark == mark
+    assert version_after(upon(), winner(add("plain")), None).row_id_high_water_mark is None
 
 
 def test_the_last_id_of_a_file_is_no_higher_than_the_highest_that_there_is() -> None:

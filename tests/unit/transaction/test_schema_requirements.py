@@ -44,7 +44,7 @@ def going_back(staged: StagedCommit, to: EarlierVersion | None = None) -> Staged
     """The same by a restore, to a version with these metadata and no file."""
     if to is None and staged.metadata is not None:
         to = EarlierVersion(metadata=staged.metadata, files=live())
-    return looking(replace(staged, promises=AGAIN, live=live(), goes_back_to=to))
+    return looking(replace(staged, promises=AGAIN, live=live(), restored_version=to))
 
 
 NARROW = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "2"}

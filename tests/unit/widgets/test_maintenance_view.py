@@ -29,7 +29,7 @@ def page(orders: Orders, state: StateFolder, no_surprises: None) -> Page:
 def test_a_plan_begins_with_its_consequence(page: Page) -> None:
     page.plan()
     before_the_files = page.html.partition("Every file, with its reason")[0]
-    assert "Deletes 30 files" in before_the_files
+    assert "Permanently deletes 30 files" in before_the_files
     assert "can no longer be read" in before_the_files
     assert "guards let it pass" in before_the_files
     assert ">Delete 30 files</button>" in page.html
@@ -62,7 +62,7 @@ def test_a_locked_page_plans_and_has_no_way_to_approve(
     page = Page(orders, state, unlocked=False)
     assert "This page is read-only." in page.html
     page.plan()
-    assert "Deletes 30 files" in page.html
+    assert "Permanently deletes 30 files" in page.html
     assert "maintenance=True" in page.html
     assert 'data-do="approve"' not in page.html
     assert "Delete 30 files" not in page.html
@@ -160,7 +160,7 @@ def test_a_restore_names_its_way_back_and_plans_it(page: Page, orders: Orders) -
     assert page.explorer._service is not None
     assert page.explorer._service.snapshot(2).num_files == 31
     page.do("undo")
-    assert "Makes version 1 the newest one again" in page.html
+    assert "Restores version 1" in page.html
     assert ">Restore version 1</button>" in page.html
 
 
@@ -175,7 +175,7 @@ def test_a_restore_that_removes_rows_says_so_first_and_asks_for_the_name(
     page.explorer.reload()
     page.do("choose", "restore")
     page.do("plan", json.dumps({"version": "1"}))
-    assert ">41 rows are removed and 0 return. Makes version 1" in page.html
+    assert ">41 rows are removed and 0 return. Restores version 1" in page.html
     assert "<dt>Rows removed</dt><dd>41</dd>" in page.html
     assert "To approve it, type the table's name: <code>orders</code>" in page.html
     page.approve(reason="a mistake")
@@ -192,7 +192,7 @@ def test_answers_that_cannot_be_meant_stay_in_the_form(page: Page) -> None:
     assert 'value="&lt;b&gt;never&lt;/b&gt;"' in page.html
     assert '<option value="lite" selected>' in page.html
     page.do("plan", json.dumps({"retention": "8 days"}))
-    assert "Deletes 30 files" in page.html
+    assert "Permanently deletes 30 files" in page.html
 
 
 def test_nothing_to_do_is_nothing_to_approve(page: Page) -> None:

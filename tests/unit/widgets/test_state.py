@@ -77,6 +77,14 @@ def test_a_version_may_be_written_with_thousands() -> None:
     assert parse_version("1,284") == 1284
 
 
+@pytest.mark.parametrize(
+    ("text", "found"), [("2", 2), ("1,000", None), ("3", None), ("-1", None), ("latest", None)]
+)
+def test_a_version_that_is_typed_is_one_of_the_open_table(text: str, found: int | None) -> None:
+    assert PageState(latest=2).find_version(text) == found
+    assert PageState().find_version(text) is None
+
+
 def test_stepping_stays_within_the_versions_that_exist() -> None:
     state = PageState(version=1, latest=2)
     state.step(1)

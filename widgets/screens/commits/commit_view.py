@@ -31,13 +31,14 @@ from widgets.text import (
     format_count,
 )
 from widgets.ui.boxes import build_card
-from widgets.ui.exporting import Export, Exports
+from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_notice, render_problem, render_waiting
 from widgets.ui.records import read_records
 from widgets.ui.table import PAGE_ROWS, Cell, Column, Row, render_table
+from widgets.ui.view import AtVersion, Pane, Request, View, Words, at_version
 
 ACTION_COLUMNS = (
     Column(key="line", label="Line", align="right"),
@@ -172,72 +173,56 @@ class ActionsView:
     """The lines of the selected commit: where everything above is written."""
 
     def __init__(self, desk: Desk, state: PageState) -> None:
-        self._desk = desk
-        self._state = state
-        self._service: TableService | None = None
-        self._frame: pa.Table | None = None
         self._mode = "table"
         self._line: int | None = None
-        self._html = LiveHtml(margin=0)
-        self._pages = Pages(self._html, "lines", self._draw)
-        self.panel = build_card(self._html, place="dx-third")
+        self._is_open = False
+        request: Request[AtVersion, pa.Table] = Request(
+            question=lambda service, state: at_version(service, state) if self._is_open else None,
+            read=lambda asked, _, __: asked.service.read_actions(asked.version),
+            words=_WORDS,
+        )
+        self._pane = Pane(self._render_lines, head=self._render_head, noun="lines", export=_export)
+        self._view = View(desk, state, "timeline", request, self._pane)
+        self.panel = build_card(self._pane.live, place="dx-third")
         self.panel.visible = False
-        self._html.on("line", self._choose)
-        self._html.on("close", lambda _: self._close())
-        self._exports = Exports(desk, state, self._html, self._chosen)
-        self._html.on("mode", self.open)
-        state.param.watch(lambda *_: self._reload(), "version")
+        self._view.listen(self._fit_card)
+        self._pane.live.on("line", self._choose)
+        self._pane.live.on("close", lambda _: self._close())
+        self._pane.live.on("mode", self.open)
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
-        self._service = service
-        self._close()
+        self._is_open = False
+        self._view.show(service)
 
     def open(self, mode: str) -> None:
         """Show the actions as a table, or as raw JSON."""
         if mode in {"table", "raw"}:
-            self._mode = mode
-            self.panel.visible = True
-            self._reload()
+            self._mode, self._line, self._is_open = mode, None, True
+            self._view.refresh()
+            self._pane.rewind()
 
     def _close(self) -> None:
-        self.panel.visible = False
-        self._frame = None
+        self._is_open = False
+        self._view.refresh()
 
-    def _reload(self) -> None:
-        service, version = self._service, self._state.version
-        if service is None or version is None or not self.panel.visible:
-            return
-        self._line, self._frame = None, None
-        self._pages.rewind()
-        self._html.html = self._render_head(version) + render_waiting("Reading the commit")
-
-        def done(frame: pa.Table) -> None:
-            if service is self._service and version == self._state.version:
-                self._frame = frame
-                self._draw()
-
-        def failed(problem: Problem) -> None:
-            if service is self._service and version == self._state.version:
-                self._html.html = self._render_head(version) + render_problem(problem)
-
-        self._desk.runner.run(lambda: service.read_actions(version), done, failed)
+    def _fit_card(self) -> None:
+        self.panel.visible = self._view.question is not None
+        if self._view.answer is None:
+            self._line = None
 
     def _choose(self, line: str) -> None:
         chosen = parse_version(line)
         self._line = None if chosen == self._line else chosen
-        self._draw()
+        self._view.refresh()
 
-    def _draw(self) -> None:
-        frame, version = self._frame, self._state.version
-        if frame is None or version is None:
-            return
-        self._pages.limit = RAW_SHOWN if self._mode == "raw" else PAGE_ROWS
-        page = read_records(frame.slice(*self._pages.span(frame.num_rows)))
+    def _render_lines(self, _: AtVersion, frame: pa.Table, pages: Pages) -> Markup:
+        pages.limit = RAW_SHOWN if self._mode == "raw" else PAGE_ROWS
+        page = read_records(frame.slice(*pages.span(frame.num_rows)))
         body = _render_raw(page) if self._mode == "raw" else self._render_rows(page)
-        self._html.html = self._render_head(version) + body + self._pages.render(frame.num_rows)
+        return body + pages.render(frame.num_rows)
 
-    def _render_head(self, version: int) -> Markup:
+    def _render_head(self, asked: AtVersion, frame: pa.Table | None) -> Markup:
         other, label = ("raw", "Raw JSON") if self._mode == "table" else ("table", "As a table")
         return html(
             '<div class="dx-head" data-reveal="{}">'
@@ -247,11 +232,11 @@ class ActionsView:
             "{}"
             '<button type="button" class="dx-icon dx-close" data-do="close" data-value="" '
             'aria-label="Close" title="Close"></button></div>',
-            version,
-            format_count(version),
+            asked.version,
+            format_count(asked.version),
             other,
             label,
-            EXPORT_BUTTONS,
+            NOTHING if frame is None else EXPORT_BUTTONS,
         )
 
     def _render_rows(self, page: list[dict[str, Any]]) -> Markup:
@@ -260,11 +245,17 @@ class ActionsView:
         chosen = next((entry for entry in page if entry["line"] == self._line), None)
         return table + (_render_line(chosen) if chosen else NOTHING)
 
-    def _chosen(self) -> Export | None:
-        if self._frame is None:
-            return None
-        names = ["line", "action", "path", "size", "num_records", "json", "file"]
-        return Export.of(f"version-{self._state.version}", self._frame.select(names))
+
+_WORDS = Words(
+    label="Reading the commit",
+    stopped="Stopped before the commit was read.",
+    again="Read the commit",
+)
+
+
+def _export(asked: AtVersion, frame: pa.Table) -> Export:
+    names = ["line", "action", "path", "size", "num_records", "json", "file"]
+    return Export.of(f"version-{asked.version}", frame.select(names))
 
 
 def _action_row(entry: Mapping[str, Any], chosen: int | None) -> Row:

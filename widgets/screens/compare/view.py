@@ -40,13 +40,13 @@ from widgets.screens.compare._restore_view import RestorePart
 from widgets.screens.compare._rows_view import RowPart
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
-from widgets.state import PageState, parse_version
+from widgets.state import PageState
 from widgets.text import cut, format_count
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS, convert
 from widgets.ui.paging import Pages
-from widgets.ui.pieces import render_key_figures, render_problem
+from widgets.ui.pieces import render_key_figures, render_problem, render_problem_below
 from widgets.ui.records import read_records
 from widgets.ui.table import Row, render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
@@ -96,8 +96,8 @@ class CompareView:
             view.show(service)
 
     def _pick(self, name: str, text: str) -> None:
-        version = parse_version(text)
-        if version is not None and version <= (self._state.latest or 0):
+        version = self._state.find_version(text)
+        if version is not None:
             setattr(self._state, name, version)
         elif self._settings.question is not None:
             wrong = f"{cut(text, 40)!r} is no version of this table."
@@ -333,4 +333,5 @@ _OPENING: Request[Pair, Settings] = Request(
     follows=("version", "older"),
     top=_render_pickers,
     offer=Offer(render=_render_nothing),
+    failed=render_problem_below,
 )

@@ -10,7 +10,7 @@ from widgets.screens.conflicts._ask import ConflictAnswers, read_conflicts
 from widgets.screens.conflicts._parts import CONFLICT_COLUMNS, build_conflict_row
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
-from widgets.state import LONGEST_TEXT, PageState, parse_version
+from widgets.state import LONGEST_TEXT, PageState
 from widgets.text import cut, visible
 from widgets.ui.boxes import build_card, build_stack
 from widgets.ui.exporting import Export
@@ -47,8 +47,8 @@ class ConflictsView:
         answer.live.on("version", self._compare)
 
     def _pick(self, text: str) -> None:
-        version, asked = parse_version(text), self._view.question
-        if version is not None and version <= (self._state.latest or 0):
+        version, asked = self._state.find_version(text), self._view.question
+        if version is not None:
             self._state.version = version
         elif asked is not None:
             wrong = f"{cut(text, 40)!r} is no version of this table."
@@ -59,8 +59,8 @@ class ConflictsView:
             self._state.where = where.strip()
 
     def _compare(self, version: str) -> None:
-        chosen = parse_version(version)
-        if chosen is not None and chosen <= (self._state.latest or 0):
+        chosen = self._state.find_version(version)
+        if chosen is not None:
             self._state.param.update(version=chosen, older=None, view="compare")
 
 
@@ -149,7 +149,7 @@ _CONFLICTS: Request[_Transaction, ConflictAnswers] = Request(
     question=_transaction,
     read=_read,
     words=Words(
-        label="Looking at the commits since",
+        label="Reading the commits since",
         stopped="Stopped before every commit was looked at.",
         again="Look at the commits since",
     ),

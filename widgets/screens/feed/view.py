@@ -13,13 +13,13 @@ from widgets.screens.rows.ask import PREVIEW_ROWS, Rows
 from widgets.screens.rows.parts import render_rows
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
-from widgets.state import PageState, parse_version
+from widgets.state import PageState
 from widgets.text import cut, format_count, visible
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS, build_frame
 from widgets.ui.paging import Pages
-from widgets.ui.pieces import render_problem, render_problems
+from widgets.ui.pieces import render_problem_below, render_problems
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
@@ -71,8 +71,8 @@ class FeedView:
         return self._totals.question if found is not None and found.versions.num_rows else None
 
     def _pick(self, name: str, text: str) -> None:
-        version, asked = parse_version(text), self._totals.question
-        if version is not None and version <= (self._state.latest or 0):
+        version, asked = self._state.find_version(text), self._totals.question
+        if version is not None:
             first = self._state.older if asked is None else asked.first
             self._state.param.update(**{"older": first, name: version})
         elif asked is not None:
@@ -80,8 +80,8 @@ class FeedView:
             self._totals.top.html = _render_input(asked, wrong)
 
     def _choose(self, version: str) -> None:
-        chosen = parse_version(version)
-        if chosen is not None and chosen <= (self._state.latest or 0):
+        chosen = self._state.find_version(version)
+        if chosen is not None:
             self._state.param.update(older=chosen, version=chosen)
 
 
@@ -123,7 +123,7 @@ def _render_totals(asked: _Range, totals: ChangeTotals, pages: Pages) -> Markup:
 
 def _render_failure(problem: Problem) -> Markup:
     can_explain = problem.kind == "change_feed_unavailable"
-    return render_problem(problem) + (_REACH if can_explain else NOTHING)
+    return render_problem_below(problem) + (_REACH if can_explain else NOTHING)
 
 
 def _render_rows_head(_: _Range, found: Rows | None) -> Markup:

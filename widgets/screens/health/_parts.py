@@ -43,7 +43,7 @@ _TONES = {"error": "gone", "warning": "risk", "note": "none"}
 
 
 def health_figures(found: Any, now: datetime) -> list[KeyFigure]:
-    """What opening the latest version costs; unknown where it cannot be put together."""
+    """What opening the latest version costs; unknown where it cannot be reconstructed."""
     findings = found.findings.column("severity").to_pylist()
     worst = [f"{findings.count(word)} {word}{'s' if findings.count(word) != 1 else ''}"
              for word in ("error", "warning", "note") if word in findings]  # fmt: skip

@@ -88,7 +88,7 @@ def layout_figures(layout: Layout) -> list[KeyFigure]:
                   remark=format_share(small, layout.num_files) + " of the files"),
         KeyFigure(name="OPTIMIZE saves", value=format_many(saved, "file"),
                   remark=f"and writes {format_bytes(rewritten)}" if saved
-                  else "there is nothing to put together"),
+                  else "there is nothing to compact"),
     ]  # fmt: skip
 
 

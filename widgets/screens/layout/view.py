@@ -32,7 +32,7 @@ from widgets.screens.layout._parts import (
 )
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
-from widgets.state import PageState, parse_version
+from widgets.state import PageState
 from widgets.text import format_count, visible
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.exporting import Export
@@ -81,8 +81,8 @@ class LayoutView:
             view.show(service)
 
     def _compare(self, version: str) -> None:
-        chosen = parse_version(version)
-        if chosen is not None and chosen <= (self._state.latest or 0):
+        chosen = self._state.find_version(version)
+        if chosen is not None:
             self._state.param.update(version=chosen, older=None, view="compare")
 
 

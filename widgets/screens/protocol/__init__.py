@@ -1,4 +1,4 @@
 """Protocol, features and properties.
 
-In: a version. Out: what its readers and writers must know. Read first: `view`.
+In: a version. Out: what its readers and writers must support. Read first: `view`.
 """

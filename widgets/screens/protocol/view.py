@@ -57,8 +57,9 @@ class ProtocolView:
     """Facts by version; the history of features follows when it is read."""
 
     def __init__(self, desk: Desk, state: PageState) -> None:
-        protocol, settings = Pane(_render_protocol), Pane(_render_settings)
-        engines, features = Pane(_render_engines), Pane(_render_features, head=_FEATURES_HEAD)
+        protocol, settings = Pane(_render_protocol, head=_render_head), Pane(_render_settings)
+        engines = Pane(_render_engines, head=_ENGINES_HEAD)
+        features = Pane(_render_features, head=_FEATURES_HEAD)
         self._views = (
             View(desk, state, "protocol", _FACTS, protocol, settings),
             View(desk, state, "protocol", _ENGINES, engines),
@@ -76,6 +77,7 @@ class ProtocolView:
             view.show(service)
 
 
+_ENGINES_HEAD = html("<h4>Who can read and write it</h4>")
 _FEATURES_HEAD = html("<h3>Table features</h3>")
 
 
@@ -98,10 +100,13 @@ def _render_settings(_: AtVersion, facts: _Facts, __: Pages) -> Markup:
     )
 
 
-def _render_protocol(asked: AtVersion, facts: _Facts, _: Pages) -> Markup:
-    head = html("<h3>Protocol of version {}</h3>", format_count(asked.version))
+def _render_head(asked: AtVersion, _: _Facts | None) -> Markup:
+    return html("<h3>Protocol of version {}</h3>", format_count(asked.version))
+
+
+def _render_protocol(_: AtVersion, facts: _Facts, __: Pages) -> Markup:
     if isinstance(facts.protocol, Problem):
-        return head + render_problem(facts.protocol)
+        return render_problem(facts.protocol)
     protocol = facts.protocol
     names = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})
     sentence = (
@@ -112,19 +117,16 @@ def _render_protocol(asked: AtVersion, facts: _Facts, _: Pages) -> Markup:
         f", and {len(names)} named feature{'s' if len(names) != 1 else ''}." if names else "."
     )
     chips = render_chips([cut(name, 60) for name in names]) if names else NOTHING
-    return html(
-        '{}<p class="dx-lead">{}</p>{}{}', head, sentence, chips, _render_identity(facts.metadata)
-    )
+    return html('<p class="dx-lead">{}</p>{}{}', sentence, chips, _render_identity(facts.metadata))
 
 
 def _render_engines(_: AtVersion, answer: EngineAnswer, __: Pages) -> Markup:
-    inner = html(
+    return html(
         "<p>{}</p>"
         '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="engines" '
         'data-value="">Every engine</button></div>',
         cut(answer.sentence, 600),
     )
-    return render_section("Who can read and write it", inner)
 
 
 def _render_identity(metadata: Metadata | Problem) -> Markup:

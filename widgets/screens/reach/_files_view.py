@@ -83,7 +83,7 @@ def _render_reason(asked: _File, found: FileReason, _: Pages) -> Markup:
     ]
     evidence = render_table(
         "Lines of the log that name the file", EVIDENCE_COLUMNS, rows,
-        empty="No commit that is left names it.",
+        empty="No remaining commit names it.",
     )  # fmt: skip
     more = found.evidence.num_rows - EVIDENCE_SHOWN
     note = html('<p class="dx-muted">{:,} more lines are not listed.</p>', more)

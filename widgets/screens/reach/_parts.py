@@ -260,7 +260,7 @@ _NOT_FOR_SPARK = (
 
 
 def _spark_refuses(row: Mapping[str, Any]) -> bool | None:
-    """Whether the retention alone keeps Delta Spark from a version; None where nobody knows, or
+    """Whether the retention alone keeps Delta Spark from a version; None where that is unknown, or
     where nothing is left to be read."""
     refuses: bool | None = None if tone_of(row["travel"]) == "gone" else row["spark_refuses"]
     return refuses

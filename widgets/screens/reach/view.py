@@ -24,7 +24,7 @@ from widgets.screens.reach._parts import (
 )
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
-from widgets.state import PageState, parse_version
+from widgets.state import PageState
 from widgets.text import visible
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.exporting import Export
@@ -79,8 +79,8 @@ class ReachView:
             self._reach.ask(replace(asked, has_files=True), known=found.sentence)
 
     def _select(self, version: str) -> None:
-        chosen = parse_version(version)
-        if chosen is not None and chosen <= (self._state.latest or 0):
+        chosen = self._state.find_version(version)
+        if chosen is not None:
             self._state.version = chosen
 
     def _find_selected(self, _: _Asked, found: Reachability) -> int:

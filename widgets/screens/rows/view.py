@@ -25,7 +25,7 @@ from widgets.screens.rows.parts import (
 )
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
-from widgets.state import LONGEST_TEXT, PageState, parse_version
+from widgets.state import LONGEST_TEXT, PageState
 from widgets.text import format_count, visible
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.exporting import Export
@@ -93,8 +93,8 @@ class RowsView:
             self._state.where = where.strip()
 
     def _select(self, version: str) -> None:
-        chosen = parse_version(version)
-        if chosen is not None and chosen <= (self._state.latest or 0):
+        chosen = self._state.find_version(version)
+        if chosen is not None:
             self._state.version = chosen
 
     def _render_history(self, asked: _Search, found: _Found, _: Pages) -> Markup:

@@ -200,7 +200,7 @@ class StartView:
             '<div class="dx-head"><input type="search" data-do="filter" data-as="catalog" '
             'value="{}" aria-label="Filter the tables" '
             'placeholder="Filter by name or place" autocomplete="off" spellcheck="false">'
-            '<button type="button" data-do="refresh" data-value="">Look anew</button></div>'
+            '<button type="button" data-do="refresh" data-value="">Refresh</button></div>'
             "{}{}{}",
             sum_up(every),
             problems,

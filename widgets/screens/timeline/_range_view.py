@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from widgets.figures.commits import MEASURES, Commits, Measure, RangeSums, build_range_sums
 from widgets.markup import NOTHING, Markup, html
-from widgets.state import HistoryState, PageState, parse_version
+from widgets.state import HistoryState, PageState
 from widgets.text import UNKNOWN, format_bytes_change, format_change, format_count, visible
 from widgets.ui.live_html import LiveHtml
 
@@ -24,8 +24,8 @@ class RangePart:
         state.param.watch(lambda *_: self._draw(), ["version", "older", "latest", "view"])
 
     def _set(self, name: str, text: str) -> None:
-        version, latest = parse_version(text), self._state.latest
-        if version is not None and latest is not None and version <= latest:
+        version = self._state.find_version(text)
+        if version is not None:
             self._state.param.update(**{name: version})
         else:
             self._draw()  # what was typed is no version of this table

@@ -24,7 +24,7 @@ from explorer.rows.data_file.unrelated_file import untold_error
 from explorer.rows.layout import layout_of
 from explorer.rows.request import build_request
 from explorer.rows.row_values import row_objects
-from explorer.scan.watched import watched_files
+from explorer.scan.live_file_reads import read_live_files
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 from widgets.session.tables import TableService
@@ -105,7 +105,7 @@ def read_vectors(
     """The vectors of a version by the log alone; none of them is read. `tell` hears how many
     there are before the rows of all files are counted."""
     snapshot = service.snapshot(version, watch)
-    files = watched_files(snapshot, ["size", "deletion_vector"], watch, "Reading the log")
+    files = read_live_files(snapshot, ["size", "deletion_vector"], watch, "Reading the log")
     files = files.filter(files.column("deletion_vector").is_valid())
     if files.num_rows:
         hidden = pc.struct_field(files.column("deletion_vector"), "cardinality")

@@ -44,7 +44,7 @@ def test_a_column_that_older_files_lack_is_told_from_one_that_stores_nulls(tmp_p
     storing.add("old.parquet", ids(note=pa.nulls(2, pa.string())))
     storing.add("new.parquet", ids(note=["a", "b"]))
     problem, innocent = by_files(lacking.write()), by_files(storing.write())
-    assert "note is not in 1: their rows show NULL there" in problem.sentence
+    assert "note is missing in 1: their rows show NULL there" in problem.sentence
     assert (column(problem, "note")["files_with"], column(problem, "note")["files_without"]) == (
         1,
         1,
@@ -66,7 +66,7 @@ def test_the_log_alone_says_only_that_all_values_are_null(tmp_path: Path) -> Non
         for one in (table, full)
     )
     assert "note is all NULL in 1 of 1 file" in problem.sentence
-    assert "only their footers say" in problem.sentence
+    assert "Only the footers say" in problem.sentence
     assert column(problem, "note")["files_without"] is None
     assert "no file has only NULL" in innocent.sentence
 
@@ -84,10 +84,10 @@ def test_a_physical_name_is_told_from_a_name_that_is_the_columns_own(tmp_path: P
     )
     same.add("a.parquet", ids(note=["x", "y"]))
     problem, innocent = by_files(renamed.write()), by_files(same.write())
-    assert "files call note `col-8f2b`" in problem.sentence
-    assert "does not know column mapping shows those names" in problem.sentence
+    assert "note is named `col-8f2b` in files" in problem.sentence
+    assert "without column mapping shows those names" in problem.sentence
     assert column(problem, "note")["files_without"] == 0
-    assert "files call each by its own name" in innocent.sentence
+    assert "the same names in files and in the table" in innocent.sentence
 
 
 def test_a_file_written_without_mapping_is_told_from_one_of_before_the_column(

@@ -17,7 +17,7 @@ from tests.tables import PROTOCOL, Action, LogFolder, add, metadata, remove
 MANY = 40
 ASKING, LOOKING, TIMES = (
     "Asking each file",
-    "Looking at the commits since",
+    "Reading the commits since",
     "Asking when they were made",
 )
 

@@ -21,7 +21,7 @@ _WRITERS = Protocol(
 def test_change_that_asks_for_nothing_new_loses_nobody() -> None:
     found = engine_losses((_PLAIN, _METADATA), (_PLAIN, _METADATA))
     assert (found.readers, found.writers, found.num_uncertain) == ((), (), 0)
-    assert "No engine" in losses_sentence((_PLAIN, _METADATA), (_PLAIN, _METADATA))
+    assert "No known engine loses" in losses_sentence((_PLAIN, _METADATA), (_PLAIN, _METADATA))
 
 
 def test_who_loses_the_reader_loses_the_writer_and_not_the_other_way() -> None:

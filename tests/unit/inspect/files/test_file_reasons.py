@@ -76,15 +76,15 @@ def test_file_that_a_checkpoint_revives_is_there_since_the_checkpoint(lake: Lake
     found = why(lake, "a")
     assert (
         "since version 2, whose checkpoint has it: version 1 removed it "
-        "(00000000000000000001.json, line 1), and no commit that is left adds it again"
+        "(00000000000000000001.json, line 1), and no remaining commit adds it again"
     ) in found.sentence
     assert found.versions == ((0, 0), (2, 3))
     # the removal is told once
-    assert "But every later commit is there: the checkpoint of version 2" in found.sentence
+    assert "But no later commit is missing: the checkpoint of version 2" in found.sentence
     assert found.sentence.count("version 1") == 1
     # one that came before the commits that are left is no revival
     (lake.root / "_delta_log" / f"{0:020}.json").unlink()
-    assert "added before version 1, whose log is gone" in why(lake, "b").sentence
+    assert "added before version 1, the oldest in the log" in why(lake, "b").sentence
     assert "since version 2, whose checkpoint has it" in why(lake, "a").sentence
 
 
@@ -181,7 +181,7 @@ def test_orphan_and_foreign_files_are_told_apart(lake: Lake) -> None:
     }
     assert millis(why(lake, "new.parquet").deletable_from) == ms_ago(1) + 7 * DAY_MS
     assert why(lake, "notes.txt").deletable_from is None
-    assert "Delta Spark's deletes it" in why(lake, "notes.txt").sentence
+    assert "in Delta Spark it is deletable now" in why(lake, "notes.txt").sentence
     assert why(lake, "_temporary/x.parquet").reference_from is None
 
 
@@ -192,8 +192,8 @@ def test_file_of_a_table_below_this_one_is_foreign(lake: Lake) -> None:
     lake.file("beside/part.parquet", age_days=40)
     found = why(lake, "sub/day=1/part.parquet")
     assert found.kind == "foreign"
-    assert "a table of its own" in found.sentence
-    assert "Delta Spark's deletes it" in found.sentence
+    assert "the folder of another table" in found.sentence
+    assert "in Delta Spark it is deletable now" in found.sentence
     assert why(lake, "beside/part.parquet").kind == "orphaned file"
 
 
@@ -203,7 +203,7 @@ def test_missing_file_is_told_apart_from_one_that_never_was(lake: Lake) -> None:
     for name in ("a", "b"):
         (lake.root / name).unlink()
     assert "every query that needs it fails" in why(lake, "a").sentence
-    assert "it is gone, as vacuum leaves it" in why(lake, "b").sentence
+    assert "it is gone, as after a vacuum" in why(lake, "b").sentence
     never = why(lake, "c")
     assert (never.kind, never.is_there) == ("unknown", False)
 
@@ -224,7 +224,7 @@ def test_file_from_before_the_log_says_that_its_commit_is_gone(lake: Lake) -> No
     lake.commit(2, [lake.add("c", age_days=1)], age_days=1)
     found = why(lake, "a")
     assert found.kind == "live data file"
-    assert "before version 2, whose log is gone" in found.sentence
+    assert "before version 2, the oldest in the log" in found.sentence
 
 
 def test_log_files_say_what_needs_them_and_until_when(lake: Lake) -> None:
@@ -239,8 +239,7 @@ def test_log_files_say_what_needs_them_and_until_when(lake: Lake) -> None:
     midnight = -(-ms_ago(20) // DAY_MS) * DAY_MS
     assert millis(first.deletable_from) == midnight + 30 * DAY_MS
     assert (
-        "cannot be put together without it"
-        in why(lake, "_delta_log/00000000000000000002.json").sentence
+        "cannot be opened without it" in why(lake, "_delta_log/00000000000000000002.json").sentence
     )
     newest = why(lake, "_delta_log/00000000000000000001.checkpoint.parquet")
     assert newest.deletable_from is None
@@ -248,7 +247,7 @@ def test_log_files_say_what_needs_them_and_until_when(lake: Lake) -> None:
     lake.log.write("12.json", "{}")
     short = why(lake, "_delta_log/12.json")
     assert short.kind == "foreign to the log"
-    assert short.sentence.endswith("delta-spark takes it for a commit of version 12.")
+    assert short.sentence.endswith("Delta Spark takes it for a commit of version 12.")
     assert why(lake, "_delta_log/nothing").kind == "unknown"
     never = {"delta.enableExpiredLogCleanup": "false"}
     lake.commit(3, [metadata(configuration=never)], age_days=0)
@@ -332,6 +331,6 @@ def test_removal_without_a_time_keeps_nothing(lake: Lake) -> None:
     lake.commit(1, [remove("a", deletionTimestamp=None)], age_days=1)
     reason = why(lake, "a")
     assert reason.kind == "removed data file, past retention"
-    assert "no line says when" in reason.sentence
+    assert "time of its removal is not recorded" in reason.sentence
     assert "1970" not in reason.sentence
     assert list(planned(vacuum(lake))) == ["a"]

@@ -44,7 +44,7 @@ def test_column_that_an_older_file_lacks_is_found_by_its_footer(tmp_path: Path) 
     answer = health(place)
     (finding,) = answer.findings.to_pylist()
     assert finding["severity"] == "error"
-    assert finding["problem"] == "1 live file has nulls in `late`, which may have none."
+    assert finding["problem"] == "1 live file has nulls in the NOT NULL column `late`."
     assert finding["reason"] == "By its footer, 'old' has 2 nulls there."
     assert finding["evidence"] == "old"
     assert answer.nulls is not None
@@ -139,7 +139,7 @@ def test_files_that_nobody_counted_are_told_by_their_number(
     answer = health(place)
     (finding,) = answer.findings.to_pylist()
     assert (finding["severity"], finding["repair"]) == ("note", "repair statistics")
-    assert finding["problem"] == ("Whether 2 files hold nulls in NOT NULL columns is not known.")
+    assert finding["problem"] == ("Whether 2 files hold nulls in NOT NULL columns is unknown.")
     snapshot = explorer.open_table(place).snapshot()
     assert null_files.null_files(snapshot, null_files.Watch(), 0).num_unknown == 3
 
@@ -149,7 +149,7 @@ def test_table_without_such_columns_is_not_looked_through(
 ) -> None:
     made = DataTable(tmp_path / "t", struct(field("k", "long")))
     made.add("a", pa.table({"k": [None]}))
-    monkeypatch.setattr(null_files, "over_watched", None)
+    monkeypatch.setattr(null_files, "reduce_live_files", None)
     assert found(made.write()) == []
 
 
@@ -162,7 +162,7 @@ def test_verb_lists_file_column_and_number_of_nulls(
     place = str(made.write())
     assert run(["health", place, "--files"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "2 live files have nulls in `late`, which may have none." in out
+    assert "2 live files have nulls in the NOT NULL column `late`." in out
     assert "late f0 1 footer" in out
     assert run(["health", place, "--files", "--json", "--limit", "1"]) == 0
     document = json.loads(capsys.readouterr().out)

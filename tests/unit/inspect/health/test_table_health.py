@@ -78,7 +78,7 @@ def test_gap_that_a_checkpoint_bridges_is_a_warning_and_else_an_error(lake: Lake
     (log(lake) / f"{2:020}.json").unlink()
     row = findings(lake)["gap in the commits"]
     assert (row["severity"], row["evidence"]) == ("warning", f"{2:020}.json")
-    assert "Versions 2–3 cannot be travelled to" in row["reason"]
+    assert "Versions 2–3 cannot be read" in row["reason"]
     (log(lake) / f"{4:020}.checkpoint.parquet").unlink()
     found = look.log_health(lake.table, now=NOW)
     rows = {row["finding"]: row for row in found.findings.to_pylist()}
@@ -97,7 +97,7 @@ def test_cleanup_that_cut_before_its_checkpoint_is_told_apart_from_a_right_one(l
     assert findings(lake) == {}  # commits from 2 on, carried by the checkpoint of 2
     (log(lake) / f"{2:020}.checkpoint.parquet").unlink()
     row = findings(lake)["commits without a checkpoint"]
-    assert row["problem"].startswith("Versions 2–3 can no longer be put together")
+    assert row["problem"].startswith("Versions 2–3 can no longer be read")
     (log(lake) / f"{4:020}.checkpoint.parquet").unlink()
     assert findings(lake)["no beginning"]["severity"] == "error"
 
@@ -200,7 +200,7 @@ def test_log_file_with_a_number_of_another_length_is_a_warning(
     row = rows["log files with a number of another length"]
     assert (row["severity"], row["evidence"]) == ("warning", name)
     assert row["problem"].endswith(f"twenty digits: {name} ({what}).")
-    assert "delta-spark takes any number of digits" in row["reason"]
+    assert "Delta Spark accepts any number of digits" in row["reason"]
     assert rows["foreign files in the log"]["problem"].endswith("not part of the log: notes.json.")
 
 
@@ -296,7 +296,7 @@ def test_copied_log_is_told_apart_from_one_with_its_own_times(lake: Lake) -> Non
     found = look.log_health(lake.table, now=NOW)
     (row,) = found.findings.to_pylist()
     assert (row["finding"], row["severity"], row["repair"]) == ("times of a copy", "note", None)
-    assert found.sentence.startswith("The log is sound; 1 thing worth knowing.")
+    assert found.sentence.startswith("The log is sound; 1 note.")
 
 
 def test_copied_log_is_one_note_whatever_the_order_of_its_files(lake: Lake) -> None:
@@ -351,7 +351,7 @@ def test_in_commit_timestamps_are_there_and_grow(lake: Lake) -> None:
         lake.commit(version, [info(8.5), add(f"f{version}")], age_days=7)
     lake.commit(10, [info(8 - 9 / 10), add("same")], age_days=7)  # as late as the one before
     rows = findings(lake)
-    assert rows["no in-commit timestamp"]["problem"].startswith("Versions 2, 4 carry no")
+    assert rows["no in-commit timestamp"]["problem"].startswith("Versions 2, 4 have no")
     problem = rows["in-commit timestamps go back"]["problem"]
     assert problem.startswith("3 commits are out of order by their in-commit timestamps: ")
     assert re.findall(r"version (\d+) is of", problem) == ["6", "8", "10"]
@@ -363,13 +363,13 @@ def test_transaction_that_was_committed_twice_is_found(lake: Lake) -> None:
     assert findings(lake) == {}
     lake.commit(2, [{"commitInfo": {"txnId": "two"}}, add("c")], age_days=2)
     row = findings(lake)["transaction committed twice"]
-    assert row["problem"] == "Versions 1 and 2 were made by one transaction."
+    assert row["problem"] == "The same transaction committed versions 1 and 2."
     for version in (3, 4):
         info = {"commitInfo": {"txnId": "three"}}
         lake.commit(version, [info, add(f"f{version}")], age_days=2 - version / 10)
     row = findings(lake)["transaction committed twice"]
     assert row["problem"] == (
-        "Versions 1 and 2; versions 3 and 4 were made by one transaction each."
+        "The same transaction committed twice: versions 1 and 2; versions 3 and 4."
     )
     assert (row["evidence"], row["repair"]) == (f"{2:020}.json", "restore --version 1")
 
@@ -394,7 +394,7 @@ def test_expired_log_files_are_counted_as_the_cleanup_counts_them(lake: Lake) ->
     assert row["repair"] == "clean-log"
     never = metadata(configuration={"delta.enableExpiredLogCleanup": "false"})
     lake.commit(5, [never], age_days=1)
-    assert "never cleaned up" in findings(lake)["expired log files"]["reason"]
+    assert "turns log cleanup off" in findings(lake)["expired log files"]["reason"]
 
 
 def test_missing_files_are_found_by_a_listing_alone(lake: Lake) -> None:

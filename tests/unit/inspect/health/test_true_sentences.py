@@ -81,7 +81,8 @@ def test_of_two_checksums_without_one_before_them_neither_is_accused(log: LogFol
 
 
 @pytest.mark.parametrize(
-    ("number", "end"), [(20, "it."), (21, "it."), (22, "1 other is like it."), (23, "2 others are")]
+    ("number", "end"),
+    [(20, "it."), (21, "it."), (22, "1 other has the same problem."), (23, "2 others")],
 )
 def test_checksums_that_are_not_listed_are_counted(number: int, end: str) -> None:
     problem = Problem(kind="log_corrupt", problem="This is it.", reason="", remedy="")
@@ -142,10 +143,10 @@ def test_times_in_one_second_are_told_apart(log: LogFolder) -> None:
 def test_one_foreign_file_has_one_name(log: LogFolder) -> None:
     log.write("notes.txt", "")
     (row,) = rows(look.log_health(table(log)), "foreign files in the log")
-    assert row["reason"] == "Its name is none of the log's, so that readers pass over it."
+    assert row["reason"] == "The log has no files of this name: readers ignore it."
     log.write("more.txt", "")
     (row,) = rows(look.log_health(table(log)), "foreign files in the log")
-    assert row["reason"] == "Their names are none of the log's, so that readers pass over them."
+    assert row["reason"] == "The log has no files of such names: readers ignore them."
 
 
 def refused(log: LogFolder) -> DeltaError:
@@ -168,7 +169,7 @@ def test_older_version_is_not_offered_where_the_only_checkpoint_is_broken(log: L
     assert "ask for an older version" in refused(log).remedy  # versions 0 to 2
     for version in (0, 1, 2, 4):
         (log.log / commit_name(version)).unlink()
-    assert refused(log).remedy.endswith("what is left leads to no version.")
+    assert refused(log).remedy.endswith("without them no version can be opened.")
 
 
 def test_files_that_are_gone_count_as_their_bytes_do(log: LogFolder) -> None:

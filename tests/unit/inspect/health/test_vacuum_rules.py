@@ -74,7 +74,7 @@ def test_a_vacuum_that_deleted_less_than_it_says_is_found(
     lake.commit(3, [end(10, age_days=1.9)], age_days=1.9)
     row = findings(lake)["vacuum that left files"]
     assert row["problem"] == (
-        "Version 3 says that a vacuum deleted 10 files, and 4 files that it had to delete are "
+        "According to version 3 a vacuum deleted 10 files, but 4 files that it had to delete are "
         "still there."
     )
     assert (row["severity"], row["repair"], row["evidence"]) == (
@@ -141,7 +141,7 @@ def test_a_vacuum_that_did_not_end_is_found(lake: Lake, *, files: bool) -> None:
     delete(lake, 3)
     row = findings(lake, files=files)["vacuum without an end"]
     assert (row["severity"], row["repair"]) == ("warning", "vacuum")
-    assert "no version says that it ended: 10 files to delete" in row["problem"]
+    assert "no version records its end: 10 files to delete" in row["problem"]
     assert f"{utc_time(ms_ago(2)):%Y-%m-%d %H:%M} UTC" in row["problem"]
     # one that may be at work
     lake.commit(2, [begin(1, age_days=0.1)], age_days=0.1)
@@ -162,7 +162,7 @@ def test_a_vacuum_that_says_that_it_failed_is_found(lake: Lake) -> None:
     lake.commit(2, [begin(10, age_days=2)], age_days=2)
     lake.commit(3, [end(0, age_days=1.9, status="FAILED")], age_days=1.9)
     row = findings(lake)["vacuum that failed"]
-    assert "began with version 2 says in version 3 that it failed" in row["problem"]
+    assert "started in version 2 recorded in version 3 that it failed" in row["problem"]
 
 
 def test_odd_numbers_of_a_vacuum_are_unknown(lake: Lake) -> None:

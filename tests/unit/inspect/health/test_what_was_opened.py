@@ -74,7 +74,7 @@ def test_checkpoint_whose_sidecar_is_not_the_named_one_is_not_said_to_be_used(
     assert (found.cost["checkpoint_version"], found.cost["commits"]) == (2, 4)
     assert "Version 6 opens from the checkpoint of version 2 and 4 commits" in found.sentence
     row = findings(log)["broken checkpoint"]
-    instead = "put together from the checkpoint of version 2 and 4 commits"
+    instead = "read from the checkpoint of version 2 and 4 commits"
     assert instead in row["remedy"]
     assert ".checkpoint." in row["evidence"]
     document = look.describe(table(log))
@@ -133,7 +133,7 @@ def test_empty_checkpoint_whose_commits_are_there_loses_nothing(log: LogFolder) 
     assert (snapshot.version, snapshot.num_files) == (6, 7)
     (problem,) = snapshot.problems
     assert problem.remedy == (
-        "Nothing is lost: the version was put together from 7 commits. Write a new checkpoint."
+        "Nothing is lost: the version was read from 7 commits. Write a new checkpoint."
     )
 
 
@@ -216,8 +216,8 @@ def test_only_checkpoint_that_cannot_be_read_is_no_empty_log(log: LogFolder) -> 
     with pytest.raises(UnusableCheckpointError) as caught:
         table(log).snapshot()
     error = caught.value
-    assert error.problem.startswith("Version 6 cannot be put together")
-    assert "commits are needed that are missing (0 to 6)" in error.reason
+    assert error.problem.startswith("Version 6 cannot be reconstructed")
+    assert "commits that would replace it are missing (0 to 6)" in error.reason
     assert "othing is lost" not in str(error)
     row = findings(log)["table that cannot be opened"]
     assert row["severity"] == "error"
@@ -231,7 +231,7 @@ def test_broken_checkpoint_does_not_lead_to_the_version_before_it(log: LogFolder
     """Without it the names in the log end earlier."""
     log.write(f"{6:020}.checkpoint.parquet", b"")
     drop_commits(log, 6)
-    with pytest.raises(UnusableCheckpointError, match="Version 6 cannot be put together"):
+    with pytest.raises(UnusableCheckpointError, match="Version 6 cannot be reconstructed"):
         table(log).snapshot()
     with pytest.raises(UnusableCheckpointError):
         table(log).protocol()
@@ -241,7 +241,7 @@ def test_broken_checkpoint_does_not_lead_to_the_version_before_it(log: LogFolder
 def test_hint_beyond_the_newest_version_is_no_harmless_one(log: LogFolder) -> None:
     log.hint(9)
     row = findings(log)["wrong hint"]
-    assert "names version 9, and the newest version in the log is 6" in row["problem"]
+    assert "names version 9, but the newest version in the log is 6" in row["problem"]
     assert "othing is lost" not in row["remedy"]
 
 
@@ -252,7 +252,7 @@ def test_what_is_newer_than_every_commit_tells_that_commits_are_gone(
     log.write(name, "{}")
     row = findings(log)["newer versions are gone"]
     assert row["severity"] == "warning"
-    assert row["problem"] == f"{name} speaks of version 8, and the newest version is 6."
+    assert row["problem"] == f"{name} is of version 8, but the newest version is 6."
     assert "checksum without a version" not in findings(log)
 
 
@@ -270,8 +270,8 @@ def test_incomplete_checkpoint_says_what_was_read_instead(log: LogFolder) -> Non
     first, _ = log.checkpoint(4, [*START, *files(*range(5))], form="multi-part")
     first.unlink()
     row = findings(log)["incomplete checkpoint"]
-    assert row["problem"] == "Of the checkpoint of version 4 only 1 part is there."
-    assert "the newest version was put together from 7 commits" in row["remedy"]
+    assert row["problem"] == "The checkpoint of version 4 is incomplete: only 1 part is present."
+    assert "the newest version was read from 7 commits" in row["remedy"]
     drop_commits(log, 0)
     assert "othing is lost" not in findings(log)["incomplete checkpoint"]["remedy"]
 
@@ -299,7 +299,7 @@ def test_every_checksum_is_held_against_its_commit_by_transaction_id_first(log: 
     log.commit(3, [info(txnId="theirs"), *files(3)])
     (row,) = disagreeing(log)
     assert (row["severity"], row["evidence"]) == ("error", f"{3:020}.crc")
-    assert row["problem"] == "The checksum of version 3 was not made for its commit."
+    assert row["problem"] == "The checksum of version 3 does not belong to its commit."
     assert row["reason"] == 'It was made for transaction "t3", not "theirs".'
     # also where that one writes no transaction ids
     log.commit(3, [info(), *files(3)])
@@ -328,4 +328,4 @@ def test_checksums_that_disagree_are_counted_and_not_all_listed(log: LogFolder) 
         checksum(log, version, txnId="ours")
     rows = disagreeing(log)
     assert len(rows) == 22  # of the newest version it is told with the log
-    assert any("others are like it." in row["problem"] for row in rows)
+    assert any("others have the same problem." in row["problem"] for row in rows)

@@ -60,13 +60,13 @@ def test_partitions_are_ranked_by_files_saved_per_byte_written_again(folder: Log
     best = found.partitions.to_pylist()[0]
     assert best["saved_per_gib"] == pytest.approx(39 * 1024 / 40)
     assert "43 of 45 files are below" in found.sentence
-    assert "Begin with part=many: writing 40.0 MiB again makes 1 of 40" in found.sentence
+    assert "Start with part=many: rewriting 40.0 MiB turns 40 small files into 1" in found.sentence
 
 
 def test_small_files_that_nothing_can_be_done_about_are_no_accusation(folder: LogFolder) -> None:
     snapshot = table_of(folder, [*sized("a", MB), *sized("b", MB)], partitionColumns=["part"])
     found = look.file_layout(snapshot, 128 * MB)
-    assert "nothing to put together" in found.sentence
+    assert "nothing to compact" in found.sentence
     assert sum(found.partitions.column("files_saved").to_pylist()) == 0
     assert look.file_layout(snapshot, MB).sentence.startswith("None of 2 files is below")
 

@@ -184,7 +184,7 @@ def test_later_feed_than_the_log_tells_is_not_guessed(
     monkeypatch.setattr("explorer.inspect.reach.reachability.READ_AT_ONCE", 2)
     found = by_log(lake)
     assert set(states(found, "feed")) == {"not read yet"}
-    assert "once the commits were read" in found.sentence
+    assert "Read the commits to see" in found.sentence
     assert states(by_files(lake), "feed") == [
         "readable, unprotected",
         "readable, unprotected",

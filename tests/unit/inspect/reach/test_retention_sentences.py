@@ -111,7 +111,7 @@ def test_spark_is_said_to_travel_so_far_only_where_retention_is_the_cause(lake: 
     lake.log.checkpoint(5, [PROTOCOL, metadata(), add("a"), *(add(f"{n}") for n in range(1, 6))])
     found = by_log(lake)
     assert found.spark_from == 5
-    assert "travels back to version 5 at most, because of" in found.sentence
+    assert "reads back to version 5 at most, because of" in found.sentence
     # the twin whose log was cut: nobody travels further back
     for version in range(5):
         (lake.log.log / f"{version:020}.json").unlink()
@@ -186,7 +186,7 @@ def test_files_are_looked_at_on_both_sides_of_a_gap(
     found = by_files(lake)
     assert found.has_listed
     assert states(found) == ["readable", "readable", *["data gone"] * 2, *["log gone"] * 5]
-    assert "No checkpoint is there" not in found.sentence
+    assert "There is no checkpoint" not in found.sentence
     assert run(["reach", str(lake.root), "--files"]) == 0
     assert "not looked at" not in capsys.readouterr().out
 
@@ -207,7 +207,7 @@ def test_versions_whose_files_were_not_looked_at_are_not_called_readable(
     found = by_files(lake)
     assert found.has_listed
     assert "versions 3–4 can." in found.sentence
-    assert "The files of versions 1–2 were not looked at." in found.sentence
+    assert "The files of versions 1–2 were not checked." in found.sentence
     assert "The checkpoint of version 1 cannot be read" in found.sentence
     assert run(["reach", str(lake.root), "--files"]) == 0
     assert "--files does" not in capsys.readouterr().out
@@ -225,4 +225,4 @@ def test_a_checkpoint_that_is_too_old_is_not_called_absent(lake: Lake) -> None:
     assert found.has_listed
     with pytest.raises(explorer.DeltaError) as caught:
         look.foreign_files(lake.table, now=NOW)
-    assert "No checkpoint is there" not in str(caught.value)
+    assert "There is no checkpoint" not in str(caught.value)

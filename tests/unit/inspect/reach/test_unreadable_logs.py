@@ -100,7 +100,7 @@ def test_versions_of_an_unreadable_checkpoint_are_not_called_gone(folder: LogFol
     expected = [GONE, GONE, KEPT, GONE, GONE, BROKEN, BROKEN, BROKEN]
     assert states(folder) == expected
     assert states(folder, "feed") == [GONE] * 5 + [BROKEN] * 3
-    assert "once the commits were read" not in look.reach_by_log(table(folder)).sentence
+    assert "Read the commits to see" not in look.reach_by_log(table(folder)).sentence
 
 
 def test_first_commit_that_cannot_be_read_is_named(folder: LogFolder) -> None:

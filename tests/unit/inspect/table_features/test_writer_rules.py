@@ -177,7 +177,7 @@ def test_clustering_goes_by_logical_names(tmp_path: Path) -> None:
     place = _table(tmp_path / "t", schema, domain, **{"delta.columnMapping.mode": "name"})
     found = [rule for rule in _rules(place) if rule["rule"] == "clustering"]
     assert [rule.get("column") for rule in found] == ["new.`in ner`", "other", None]
-    assert "no column of the schema" in found[2]["text"]
+    assert "not a column of the schema" in found[2]["text"]
 
 
 @pytest.mark.rule("clustering-config-json")

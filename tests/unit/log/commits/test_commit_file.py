@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.errors import CorruptLogError
-from explorer.log.commits.commit_file import holds_escapes, lines_backwards, may_name, parse_action
+from explorer.log.commits.commit_file import holds_escapes, lines_reversed, may_name, parse_action
 from tests.json_escapes import with_escapes
 
 
@@ -21,7 +21,7 @@ def _simply(data: bytes) -> list[tuple[int, bytes]]:
 
 
 def _found(data: bytes) -> list[tuple[int, bytes]]:
-    return [(number, bytes(line).strip()) for number, line in lines_backwards(data)]
+    return [(number, bytes(line).strip()) for number, line in lines_reversed(data)]
 
 
 @pytest.mark.rule("log-newline-delimited-json")

@@ -13,7 +13,7 @@ import pytest
 import explorer
 from explorer.errors import DeltaError
 from explorer.log.actions.fields import ADD_FIELDS, REMOVE_FIELDS
-from explorer.log.commits import lines_ahead
+from explorer.log.commits import prefetched_columns
 from explorer.log.commits.line_columns import LineColumns, LineReader, read_line_columns
 from tests.tables import FEATURE_PROTOCOL, Action, LogFolder, add, metadata, remove, vector
 
@@ -51,9 +51,9 @@ def both_ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], Any]:
 
     def ask(root: Path) -> Any:
         for name in ("LARGE_FILE", "ENOUGH"):
-            monkeypatch.setattr(lines_ahead, name, 0)
+            monkeypatch.setattr(prefetched_columns, name, 0)
         by_columns = _answer(root)
-        monkeypatch.setattr(lines_ahead, "LARGE_FILE", sys.maxsize)
+        monkeypatch.setattr(prefetched_columns, "LARGE_FILE", sys.maxsize)
         by_lines = _answer(root)
         assert by_columns == by_lines
         return by_lines

@@ -31,7 +31,7 @@ def _table(place: Path) -> LogFolder:
         (b'{"version": "1", "size": 3}', "cannot be read"),
         (b'{"version":1,"size":3,"checksum":"00000000000000000000000000000000"}', "cannot be read"),
         (b'{"version":0,"size":3}', "version 0, which has no complete checkpoint"),
-        (b'{"version":7,"size":3}', "version 7, and the newest version in the log is 1"),
+        (b'{"version":7,"size":3}', "version 7, but the newest version in the log is 1"),
     ],
 )
 def test_wrong_hint_is_a_problem_and_the_version_is_right(

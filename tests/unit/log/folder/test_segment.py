@@ -112,7 +112,7 @@ def test_incomplete_checkpoint_of_the_newest_version_is_no_older_or_empty_table(
     with pytest.raises(CorruptLogError) as caught:
         build_segment(listing)
     assert caught.value.kind == "log_gap"
-    assert caught.value.problem.startswith("Version 3 cannot be put together")
+    assert caught.value.problem.startswith("Version 3 cannot be reconstructed")
     assert f"({len(commits)} to 3)" in caught.value.reason or "(0 to 3)" in caught.value.reason
     if commits:
         assert build_segment(listing, 1).version == 1  # asked for, it is there

@@ -101,7 +101,7 @@ def test_every_receipt_is_whole(state: StateFolder) -> None:
 def test_no_plan_is_carried_out(state: StateFolder, digest: str) -> None:
     with pytest.raises(ConflictError, match="older release") as caught:
         state.load_plan(digest)
-    assert (caught.value.kind, caught.value.remedy[:19]) == ("plan_stale", "Make the plan again")
+    assert (caught.value.kind, caught.value.remedy[:10]) == ("plan_stale", "Plan again")
     document = state.load_document(digest[:12])
     assert document == {
         "digest": digest, "note": "Made by an older release: plan again.", **saved("plans")[digest]
@@ -148,7 +148,7 @@ def test_execution_that_was_cut_off_is_told_exactly(state: StateFolder, name: st
     with pytest.raises(ConflictError) as caught:
         state.load_plan(plan_of(name), table)
     assert caught.value.reason == (
-        f"Such plans are no longer carried out. Its execution was cut off with {TOLD[name]}"
+        f"Such plans are no longer carried out. Its execution was interrupted with {TOLD[name]}"
     )
 
 
@@ -170,7 +170,7 @@ def test_what_the_log_no_longer_tells_is_not_claimed(state: StateFolder) -> None
 
 
 def test_plan_that_was_not_begun_and_one_that_ended_are_told(state: StateFolder) -> None:
-    with pytest.raises(ConflictError, match="It was not begun: nothing was changed by it"):
+    with pytest.raises(ConflictError, match="It was never started: it changed nothing"):
         state.load_plan(plan_of("add-constraint-done"))
     with pytest.raises(ConflictError, match="ended as completed; the receipt 1") as caught:
         state.load_plan(plan_of("upgrade-done"))
@@ -185,7 +185,7 @@ def test_execution_that_was_cancelled_resumed_and_cut_off_is_told_as_cut_off() -
     plan = saved("plans")[digest]
     assert describe_run(plan, journal).startswith("Its execution ended as cancelled; the receipt")
     told = describe_run(plan, [*journal, journal[0]])
-    assert told.startswith("Its execution was cut off with 3 of 7 steps done: VACUUM START")
+    assert told.startswith("Its execution was interrupted with 3 of 7 steps done: VACUUM START")
 
 
 STRANGE: list[Any] = [None, 1, -1, True, "x", [], {}, [1], [None], {"a": 1}]
@@ -243,12 +243,12 @@ def test_command_line_lists_shows_and_refuses(
     assert "Made by an older release: plan again." in " ".join(capsys.readouterr().out.split())
     assert run(["plans", digest[:12], "--state-dir", str(state.place)]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "cut off with 4 of 7 steps done" in out
+    assert "interrupted with 4 of 7 steps done" in out
     assert "VACUUM END" in out
     assert run(["plans", digest[:12], "--state-dir", str(state.place), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["format"], shown["digest"], len(shown["steps"])) == (1, digest, 7)
-    assert shown["execution"].startswith("Its execution was cut off")
+    assert shown["execution"].startswith("Its execution was interrupted")
     (identifier, *_) = saved("receipts")
     assert run(["receipts", identifier, "--state-dir", str(state.place)]) == 0
     assert f"receipt {identifier}" in capsys.readouterr().out
@@ -265,7 +265,7 @@ def test_command_line_says_what_was_done_where_an_older_plan_is_applied(
     said = " ".join(capsys.readouterr().err.split())
     assert code == 3
     assert "SET TBLPROPERTIES was committed as version 6" in said
-    assert "Make the plan again" in said
+    assert "Plan again" in said
     assert contents(state.place) == before
 
 
@@ -273,7 +273,7 @@ def test_server_tells_of_each_execution_that_was_cut_off(state: StateFolder) -> 
     said = find_unfinished(state)
     killed = [plan for plan in saved("plans").values() if "-killed" in plan["subject"]["uri"]]
     assert len(said) == len(killed)
-    assert all("made by another release. Its execution was cut off" in text for text in said)
+    assert all("made by another release. Its execution was interrupted" in text for text in said)
 
 
 def test_page_undoes_properties_that_an_older_release_has_set(state: StateFolder) -> None:

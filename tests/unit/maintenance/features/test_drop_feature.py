@@ -165,7 +165,7 @@ def test_feature_of_readers_goes_in_two_steps_with_its_history_protected(tmp_pat
     lake = start(tmp_path, "v2Checkpoint", conf={"delta.checkpointPolicy": "v2"})
     first = drop(lake, "v2Checkpoint")
     assert first.summary.startswith("First of two steps")
-    for choice in ("the history stays and is protected", "--truncate-history"):
+    for choice in ("keep the history and protect it", "--truncate-history"):
         assert choice in first.summary
     assert lake.execute(first).status == "completed"
     assert lake.table.metadata().configuration == {"delta.checkpointPolicy": "classic"}
@@ -225,7 +225,7 @@ def test_history_that_uses_the_feature_is_waited_for_where_it_is_to_be_cut(
     waiting = drop(lake, "v2Checkpoint", truncate_history=True)
     assert outcome(waiting, "traces") == "refuse"
     assert "version 0 " in waiting.refusals[0].message
-    assert "version 0 of the history still speaks of it" in waiting.summary
+    assert "version 0 of the history still uses it" in waiting.summary
     assert "No log file" not in waiting.summary
     assert "clean-log" in waiting.refusals[0].remedy
     assert "after 1 day at the" in waiting.refusals[0].remedy
@@ -236,7 +236,7 @@ def test_history_that_uses_the_feature_is_waited_for_where_it_is_to_be_cut(
     assert receipt.status == "completed", receipt.problem
     plan = drop(lake, "v2Checkpoint", truncate_history=True)
     assert not plan.refusals
-    assert "No log file speaks of it any more" in plan.summary
+    assert "No log file uses it any more" in plan.summary
     assert commits(plan) == ["DROP FEATURE"]
     assert lake.execute(plan).status == "completed"
     assert supported_features(lake.table.protocol()) == ("appendOnly",)

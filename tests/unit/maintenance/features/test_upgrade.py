@@ -236,10 +236,10 @@ def test_versions_are_raised_and_never_lowered(lake: Lake) -> None:
 def test_summary_says_first_who_can_no_longer_use_the_table(lake: Lake) -> None:
     plan = upgrade(lake, "deletionVectors", losers=losses_sentence)
     assert plan.summary.startswith("Can no longer read the table: ")
-    assert "readers have to know deletionVectors" in plan.summary
+    assert "Readers must support deletionVectors" in plan.summary
     assert "Switches on deletionVectors" in plan.summary
     alone = upgrade(lake, "vacuumProtocolCheck")
-    assert "readers have to know vacuumProtocolCheck" in alone.summary
+    assert "Readers must support vacuumProtocolCheck" in alone.summary
     assert "Switches on" not in alone.summary
 
 
@@ -348,10 +348,6 @@ def without_keys(body: dict[str, Any]) -> dict[str, Any]:
             },
         ),
         ("changeDataFeed", {"schemaString": json.dumps(struct(field("_Change_Type", "string")))}),
-        (
-            "deletionVectors",
-            {"configuration": {"delta.compatibility.symlinkFormatManifest.enabled": "true"}},
-        ),
         ("rowTracking", {"configuration": {"delta.rowTrackingSuspended": "true"}}),
     ],
 )
@@ -363,6 +359,15 @@ def test_what_stands_in_the_way_of_a_feature_refuses_the_plan(
     plan = upgrade(lake, name)
     assert outcome(plan, "upgrade") == "refuse"
     assert name in plan.refusals[0].message
+
+
+def test_vectors_are_not_enabled_where_readers_go_by_manifests(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    listed = {"delta.compatibility.symlinkFormatManifest.enabled": "true"}
+    lake.commit(0, [FEATURE_PROTOCOL, metadata(configuration=listed)], age_days=9)
+    (refusal,) = upgrade(lake, "deletionVectors").refusals
+    assert "symlinkFormatManifest" in refusal.message
+    assert "would see deleted rows" in refusal.message
 
 
 @pytest.mark.rule("newer-commit-timestamp-enablement-properties")

@@ -92,7 +92,7 @@ def test_checkpoint_that_can_be_read_again_stays(lake: Lake) -> None:
     receipt = lake.execute(plan)
     assert receipt.status == "refused"
     assert receipt.problem is not None
-    assert "is sound by now" in receipt.problem.reason
+    assert "is sound now" in receipt.problem.reason
     assert place.read_bytes() == whole
 
 
@@ -110,7 +110,7 @@ def test_broken_checkpoint_that_was_written_again_stays_and_the_receipt_says_so(
     assert receipt.status == "refused"
     assert receipt.problem is not None
     assert receipt.problem.kind == "plan_stale"
-    assert receipt.problem.problem == "1 of 1 planned files stayed."
+    assert receipt.problem.problem == "1 of 1 planned file was not deleted."
     assert place.exists()
 
 
@@ -223,7 +223,7 @@ def test_hint_to_a_broken_checkpoint_is_for_the_repair_of_checkpoints(lake: Lake
     lake.log.hint(2)
     plan = plan_repair(lake.table, "hint", clock=lake.clock)
     assert plan.steps == ()
-    assert "version 2, which is there and broken" in plan.summary
+    assert "version 2, which is broken" in plan.summary
 
 
 def test_a_log_without_checkpoints_needs_no_hint(lake: Lake) -> None:

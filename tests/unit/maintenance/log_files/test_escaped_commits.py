@@ -12,7 +12,7 @@ from explorer.log.actions.columns import string_column
 from explorer.maintenance import plan_log_cleanup, plan_upgrade
 from explorer.maintenance.log_files._checkpoint_protection import judge_protection
 from explorer.maintenance.plan.file_list import build_files
-from explorer.maintenance.plan.planning import look_at
+from explorer.maintenance.plan.planning_context import read_planning_context
 from explorer.progress import UNWATCHED
 from tests.json_escapes import escape_commits
 from tests.tables import PROTOCOL, Action, add, metadata
@@ -98,5 +98,5 @@ def test_protocol_of_protected_history_is_seen(
     plan = plan_log_cleanup(lake.table, clock=lake.clock)
     paths = string_column([f"_delta_log/{2:020}.checkpoint.parquet"])
     plan = replace(plan, files=build_files(paths, action="delete", reason="a mistake"))
-    look = look_at(lake.table, lake.clock, UNWATCHED)
+    look = read_planning_context(lake.table, lake.clock, UNWATCHED)
     assert judge_protection(look, plan, 2).outcome == said

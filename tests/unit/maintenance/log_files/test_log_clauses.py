@@ -16,7 +16,7 @@ from explorer.log.actions.columns import string_column
 from explorer.maintenance import Plan, Verdict, plan_log_cleanup, plan_repair
 from explorer.maintenance.log_files._checkpoint_protection import judge_protection
 from explorer.maintenance.plan.file_list import build_files
-from explorer.maintenance.plan.planning import look_at
+from explorer.maintenance.plan.planning_context import read_planning_context
 from explorer.progress import UNWATCHED
 from tests.tables import FEATURE_PROTOCOL, Action, commit_name, metadata
 from tests.unit.maintenance.lake import Lake, ms_ago, outcome, planned
@@ -261,7 +261,7 @@ def cut_at(lake: Lake, until: int, *, unknown_at: int, gone: int = 2) -> Verdict
         lake.commit(version, actions, age_days=60 - version)
     paths = string_column([f"_delta_log/{gone:020}.checkpoint.parquet"])
     files = build_files(paths, action="delete", reason="a mistake")
-    look = look_at(lake.table, lake.clock, UNWATCHED)
+    look = read_planning_context(lake.table, lake.clock, UNWATCHED)
     return judge_protection(look, replace(cleanup(lake), files=files), 2)
 
 
@@ -269,8 +269,8 @@ def cut_at(lake: Lake, until: int, *, unknown_at: int, gone: int = 2) -> Verdict
     ("until", "says", "message"),
     [
         (0, "allow", "No checkpoint is protected"),
-        (1, "allow", "goes at once"),
-        (2, "allow", "goes at once"),
+        (1, "allow", "is deleted together"),
+        (2, "allow", "is deleted together"),
         (3, "refuse", "Checkpoints before version 3 are protected"),
     ],
 )

@@ -17,7 +17,7 @@ from explorer.log.actions.columns import string_column
 from explorer.maintenance import plan_checkpoint, plan_log_cleanup, plan_log_compaction
 from explorer.maintenance.log_files._checkpoint_protection import judge_protection
 from explorer.maintenance.plan.file_list import build_files
-from explorer.maintenance.plan.planning import look_at
+from explorer.maintenance.plan.planning_context import read_planning_context
 from explorer.progress import UNWATCHED
 from tests.tables import FEATURE_PROTOCOL, PROTOCOL, commit_name, metadata
 from tests.unit.maintenance.lake import DAY_MS, NOW_MS, Lake, ms_ago, outcome, planned
@@ -320,7 +320,7 @@ def protected(lake: Lake, until: str, old_feature: str) -> None:
 )
 @pytest.mark.parametrize(
     ("until", "said"),
-    [("2", "goes at once"), ("3", "No checkpoint is made, and none of version 2")],
+    [("2", "is deleted together"), ("3", "No checkpoint is written, and none of version 2")],
 )
 def test_cleanup_makes_no_checkpoint_and_takes_none_from_the_cut_on(
     lake: Lake, until: str, said: str
@@ -362,7 +362,7 @@ def test_plan_that_changes_checkpoints_keeps_to_their_protection(
     else:
         made = plan_checkpoint(lake.table, clock=lake.clock).steps
         plan = replace(plan, steps=(*made, *plan.steps))
-    look = look_at(lake.table, lake.clock, UNWATCHED)
+    look = read_planning_context(lake.table, lake.clock, UNWATCHED)
     assert judge_protection(look, plan, 2).outcome == said
 
 

@@ -128,10 +128,10 @@ def test_documents_are_for_their_owner_alone_and_hold_no_secret(lake: Lake, plan
 
 def test_state_is_never_kept_inside_of_the_table(lake: Lake, plan: Plan) -> None:
     inside = lake.root / "_state"
-    with pytest.raises(InvalidArgumentError, match="inside of the table"):
+    with pytest.raises(InvalidArgumentError, match="inside the table"):
         maintenance.execute(plan, maintenance.Approval(plan.digest), state_dir=inside)
     (lake.root.parent / "link").symlink_to(lake.root)
-    with pytest.raises(InvalidArgumentError, match="inside of the table"):
+    with pytest.raises(InvalidArgumentError, match="inside the table"):
         maintenance.execute(
             plan, maintenance.Approval(plan.digest), state_dir=lake.root.parent / "link" / "s"
         )
@@ -147,7 +147,7 @@ def test_state_folder_is_the_users_unless_said(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_plan_says_first_what_becomes_impossible(plan: Plan) -> None:
-    assert plan.summary.startswith("Deletes 2 files")
+    assert plan.summary.startswith("Permanently deletes 2 files")
     assert "can no longer be read" in plan.summary
     assert all(step.reason for step in plan.steps)
     assert {verdict.guard for verdict in plan.verdicts} >= {"retention", "log", "second route"}

@@ -19,7 +19,7 @@ from explorer.log.actions.columns import string_column
 from explorer.maintenance import Approval, Plan, StateFolder, plan_checkpoint, plan_vacuum
 from explorer.maintenance.plan.file_list import build_files, join_files
 from explorer.progress import Cancel, Progress
-from explorer.storage.at_once import AT_ONCE
+from explorer.storage.concurrent_reads import MOST_CONCURRENT
 from explorer.storage.local import LocalStore
 from explorer.storage.ports import ByteRange, ObjectInfo, PutOutcome
 from tests.tables import FEATURE_PROTOCOL, PROTOCOL, metadata
@@ -135,7 +135,7 @@ def test_cancelled_run_stops_between_two_batches_and_goes_on_when_executed_again
     assert receipt.status == "cancelled"
     assert receipt.problem is not None
     assert receipt.problem.kind == "cancelled"
-    assert receipt.problem.remedy == "Carry out the same plan again to go on."
+    assert receipt.problem.remedy == "Carry out the same plan again to continue."
     (deletion,) = (step for step in receipt.steps if step.kind == "delete_files")
     assert (deletion.status, deletion.done) == ("partly", 2000)
     assert left(lake) == 100
@@ -311,6 +311,6 @@ def test_every_file_that_went_before_a_run_ended_is_counted(lake: Lake, plan: Pl
     (step,) = (step for step in receipt.steps if step.kind == "delete_files")
     assert step.done == len(GONE) - left(lake) == 100
     # those that were under way when the first one failed, and none behind them
-    assert 1 <= step.failed <= 2 * AT_ONCE
+    assert 1 <= step.failed <= 2 * MOST_CONCURRENT
     assert lake.execute(plan).status == "completed"
     assert left(lake) == 0

@@ -142,8 +142,8 @@ def test_lite_says_what_it_cannot_know(lake: Lake) -> None:
     plan = vacuum(lake, mode="lite")
     assert plan.summary.endswith(
         "version 0 (up to 2026-04-18 20:26:40 UTC) can no longer be read. Lite mode lists no "
-        "folder: it finds no orphaned files; whether these versions can be read now it does not "
-        "know."
+        "folder: it finds no orphaned files; whether these versions can be read now is "
+        "unknown."
     )
     assert "Lite" not in vacuum(lake).summary
     lake.log.checkpoint(1, [PROTOCOL, metadata(), lake.add("b")])
@@ -152,7 +152,7 @@ def test_lite_says_what_it_cannot_know(lake: Lake) -> None:
     lake.commit(2, [lake.add("c")], age_days=1)
     plan = vacuum(lake, mode="lite")
     assert plan.summary == (
-        "Nothing can be deleted: the log names no file that is out of use. Lite mode lists no "
+        "Nothing can be deleted: the log names no unused file. Lite mode lists no "
         "folder: it finds no orphaned files, and no files whose removal is no longer in the log, "
         "which begins with version 2."
     )

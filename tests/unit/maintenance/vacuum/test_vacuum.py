@@ -325,7 +325,7 @@ def test_nothing_to_delete_is_a_plan_without_steps(lake: Lake) -> None:
     start(lake, lake.add("live"))
     plan = vacuum(lake)
     assert plan.steps == ()
-    assert plan.summary == "Nothing can be deleted: no file is out of use."
+    assert plan.summary == "Nothing can be deleted: every file is in use."
     assert lake.execute(plan).status == "completed"
     assert lake.table.latest_version() == 0
 
@@ -334,5 +334,7 @@ def test_plan_speaks_of_its_list_where_a_file_waits_for_its_time(lake: Lake) -> 
     start(lake, lake.add("live"))
     lake.file("stray.parquet", age_days=2)
     plan = vacuum(lake)
-    assert plan.summary == ("Nothing can be deleted now; the list says from when each file may go.")
+    assert plan.summary == (
+        "Nothing can be deleted now; the list says from when each file is deletable."
+    )
     assert any(row["deletable_from"] for row in plan.files.to_pylist())

@@ -290,7 +290,7 @@ def test_a_plan_that_was_cut_off_is_told_with_what_can_still_be_done(
     (said,) = find_unfinished(state)
     assert f"choose plan {plan.digest[:12]} and approve it again" in said
     place = state.place / "plans" / f"{plan.digest}.json"
-    place.write_bytes(place.read_bytes().replace(b"Deletes", b"Keeps"))
+    place.write_bytes(place.read_bytes().replace(b"Permanently deletes", b"Keeps"))
     (said,) = find_unfinished(state)
     assert f"the document of plan {plan.digest[:12]} was changed since" in said
     assert "approve it again" not in said

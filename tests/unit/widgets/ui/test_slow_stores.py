@@ -77,7 +77,7 @@ VIEWS: dict[str, tuple[str, str, str, dict[str, Any]]] = {
         {"older": 0},
     ),
     "conflicts": (
-        "Looking at the commits since",
+        "Reading the commits since",
         "Stopped before every commit was looked at.",
         ": concurrent append",
         {"version": 0},

@@ -255,6 +255,14 @@ def test_a_question_that_is_wrong_is_not_offered_again(tmp_path: Path) -> None:
     assert 'data-do="again"' not in counting.html
 
 
+def test_nothing_is_shown_of_a_failure_that_is_told_elsewhere(tmp_path: Path) -> None:
+    counting = Counting(tmp_path, InlineRunner(), failed=lambda _: Markup(""))
+    counting.failures[3] = storage_error()
+    counting.state.version = 3
+    assert counting.view.status == "failed"
+    assert counting.html == ""
+
+
 def test_an_answer_that_cannot_be_drawn_is_a_failure(tmp_path: Path) -> None:
     def break_down(*_: object) -> int:
         raise ZeroDivisionError
@@ -388,6 +396,15 @@ def test_what_is_exported_is_the_answer_that_is_shown(
     export(counting.answer.live)
     rest()
     assert list(saved) == ["count-4.csv"]
+
+
+@pytest.mark.parametrize("action", ["cancel", "again", "count"])
+def test_a_message_without_its_button_changes_nothing(tmp_path: Path, action: str) -> None:
+    counting = Counting(tmp_path, InlineRunner(), offer=Offer(action="count", render=offer))
+    counting.state.version = 2
+    said = counting.html
+    counting.answer.live._handle_msg({"action": action, "value": ""})
+    assert (counting.html, counting.view.status, counting.asked) == (said, "shown", [2])
 
 
 def test_an_answer_begins_at_its_start_and_keeps_its_page_when_it_is_drawn_again(

@@ -16,7 +16,7 @@ from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.arrow_types import delta_schema
 from explorer.protocol.schema import render_schema
 from explorer.storage.local import LocalStore
-from explorer.writing.files.partition_keys import split_by_partition
+from explorer.writing.files._partition_keys import split_by_partition
 from explorer.writing.files.row_files import RowFiles, RowForm, names_of, row_form
 
 STATEMENT = UUID("6f1b4b7e-5f0c-4d0e-9d8e-0a1b2c3d4e5f")

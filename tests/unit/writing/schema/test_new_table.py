@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from uuid import UUID
@@ -15,14 +16,27 @@ from explorer.errors import InvalidArgumentError
 from explorer.protocol.arrow_types import delta_schema
 from explorer.protocol.features.column_mapping import field_id, physical_name
 from explorer.protocol.features.registry import supported_features
-from explorer.protocol.schema import StructType, parse_schema
+from explorer.protocol.schema import (
+    LONG,
+    ArrayType,
+    StructField,
+    StructType,
+    parse_schema,
+    render_schema,
+)
 from explorer.protocol.schema_walk import walk_fields
 from explorer.storage.open import open_write_store
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.read_set import NOTHING
-from explorer.transaction.read_version import NO_TABLE
+from explorer.transaction.read_version import NO_TABLE, ReadVersion
 from explorer.transaction.staged import Provenance, StagedCommit
-from explorer.writing.schema.new_table import NewTable, build_new_table
+from explorer.writing.schema.new_table import (
+    NewTable,
+    build_new_table,
+    build_replaced_table,
+    build_table_of_rows,
+)
+from explorer.writing.schema.schema_change import merge_schema
 
 NOW = 1_700_000_000_000
 ORDERS = delta_schema(
@@ -147,6 +161,8 @@ def test_names_of_delta_are_written_as_readers_ask_for_them_and_others_stay():
     }
 
 
+@pytest.mark.rule("mapping-id", "mapping-maxcolumnid", "mapping-new-column-guid")
+@pytest.mark.rule("mapping-physicalname")
 def test_mapped_columns_get_ids_in_order_and_names_of_their_own():
     table = new(properties={"delta.columnMapping.mode": "name"})
     places = list(walk_fields(table.schema))
@@ -190,6 +206,7 @@ def test_partition_columns_are_spelled_as_the_schema_has_them():
     assert new(partition_by=["DAY"]).metadata.partition_columns == ("day",)
 
 
+@pytest.mark.rule("clustering-no-partition", "mapping-maxcolumnid-internal")
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
@@ -229,9 +246,20 @@ def test_what_no_table_may_have_is_refused_with_the_way_out(asked, words):
     assert words in f"{error.problem} {error.reason} {error.remedy}"
 
 
+@pytest.mark.rule("column-default-sql", "column-generated-sql")
 @pytest.mark.parametrize(
     ("schema", "asked", "words"),
     [
+        (
+            columns('"name":"a","type":"long","metadata":{"delta.generationExpression":"1 +"}'),
+            {},
+            "cannot be read",
+        ),
+        (
+            columns('"name":"a","type":"long","metadata":{"CURRENT_DEFAULT":"1 +"}'),
+            {"properties": {"delta.feature.allowColumnDefaults": "supported"}},
+            "cannot be read",
+        ),
         (columns(), {}, "no columns"),
         (columns('"name":"a","type":"long"', '"name":"A","type":"long"'), {}, "called `a`"),
         (columns('"name":"a b","type":"long"'), {}, "delta.columnMapping.mode"),
@@ -243,6 +271,14 @@ def test_what_no_table_may_have_is_refused_with_the_way_out(asked, words):
             "no type in an array",
         ),
         (columns('"name":"a","type":"interval day to second"'), {}, "types that the table cannot"),
+        (
+            columns(
+                '"name":"a","type":{"type":"array","containsNull":true,"elementType":'
+                '{"type":"struct","fields":[]}}'
+            ),
+            {},
+            "struct without fields",
+        ),
         (
             columns('"name":"a","type":"long","metadata":{"CURRENT_DEFAULT":"1"}'),
             {},
@@ -270,6 +306,22 @@ def test_what_no_table_may_have_is_refused_with_the_way_out(asked, words):
             columns('"name":"a","type":"long","metadata":{"delta.generationExpression":"x + 1"}'),
             {},
             "no column x",
+        ),
+        (
+            columns(
+                '"name":"a","type":"string","metadata":'
+                "{\"CURRENT_DEFAULT\":\"reflect('java.lang.System', 'exit', 0)\"}"
+            ),
+            {"properties": {"delta.feature.allowColumnDefaults": "supported"}},
+            "reflect",
+        ),
+        (
+            columns(
+                '"name":"a","type":"long","metadata":{"CURRENT_DEFAULT":"b"}',
+                '"name":"b","type":"long"',
+            ),
+            {"properties": {"delta.feature.allowColumnDefaults": "supported"}},
+            "no column b",
         ),
         (
             columns('"name":"a","type":"long","metadata":{"delta.identity.start":1}'),
@@ -305,10 +357,42 @@ def test_columns_that_no_table_may_have_are_refused(schema, asked, words):
     assert words in f"{error.problem} {error.reason} {error.remedy}"
 
 
+@pytest.mark.parametrize("deep", [99, 100, 3_000])
+def test_types_are_nested_as_deep_as_they_can_be_read(deep):
+    kind = LONG
+    for _ in range(deep):
+        kind = ArrayType(element_type=kind, contains_null=True)
+    schema = StructType(fields=(StructField(name="a", data_type=kind),))
+    if deep < 100:
+        assert new(schema).schema == schema
+        assert merge_schema(base_of(new()), schema).schema.fields[-1] == schema.fields[0]
+        return
+    assert "100 types deep" in refused(schema).problem
+    with pytest.raises(InvalidArgumentError, match="100 types deep"):
+        merge_schema(base_of(new()), schema)
+
+
 def test_odd_names_are_allowed_where_files_have_others():
     schema = columns('"name":"a b","type":"long"', '"name":"ä","type":"long"')
     mapped = new(schema, properties={"delta.columnMapping.mode": "name"}, partition_by=["A B"])
     assert mapped.metadata.partition_columns == ("a b",)
+
+
+def test_expressions_may_say_what_tables_say():
+    schema = columns(
+        '"name":"t","type":"timestamp","metadata":{"CURRENT_DEFAULT":"current_timestamp()"}',
+        '"name":"u","type":"string","metadata":{"CURRENT_DEFAULT":"uuid()"}',
+        '"name":"l","type":{"type":"array","elementType":"long","containsNull":true}',
+    )
+    found = new(
+        schema,
+        properties={
+            "delta.feature.allowColumnDefaults": "supported",
+            "delta.constraints.c": "exists(l, x -> x > 0)",
+            "delta.constraints.d": 'u <> "none"',
+        },
+    )
+    assert {*supported_features(found.protocol)} >= {"allowColumnDefaults", "checkConstraints"}
 
 
 def test_rules_of_columns_bring_their_features(tmp_path):
@@ -337,3 +421,111 @@ def test_rules_of_columns_bring_their_features(tmp_path):
     assert "EXISTS_DEFAULT" not in found.schema.fields[2].metadata
     assert found.schema.fields[0].nullable is False
     assert explorer.read_rows(found).num_rows == 0
+
+
+# --- tables that begin again
+
+
+def base_of(table: NewTable, **fields) -> ReadVersion:
+    return ReadVersion(
+        version=4,
+        protocol=table.protocol,
+        metadata=table.metadata,
+        timestamp=NOW,
+        domains={item.domain: item for item in table.domains},
+        **fields,
+    )
+
+
+def test_a_replaced_table_keeps_what_older_versions_rest_on():
+    before = new(
+        properties={**EVERYTHING, "delta.feature.timestampNtz": "supported"}, cluster_by=["id"]
+    )
+    table = build_replaced_table(
+        base_of(before),
+        columns('"name":"id","type":"long"', '"name":"x","type":"string"'),
+        now_ms=NOW + 1,
+        properties={"delta.columnMapping.mode": "name", "a": "b"},
+        partition_by=["x"],
+    )
+    held, found = before.metadata, table.metadata
+    assert found.id == held.id
+    assert set(supported_features(table.protocol)) == set(supported_features(before.protocol))
+    names = {name for name in held.configuration if "materialized" in name}
+    assert len(names) == 2
+    assert found.configuration == {
+        **{name: held.configuration[name] for name in names},
+        "delta.columnMapping.mode": "name",
+        "delta.columnMapping.maxColumnId": str(len(list(walk_fields(before.schema))) + 1),
+        "delta.enableDeletionVectors": "true",
+        "delta.enableRowTracking": "true",
+        "delta.checkpointPolicy": "v2",
+        "a": "b",
+    }
+    assert table.schema.fields[0] == before.schema.fields[0]
+    assert orjson.loads(table.domains[0].configuration)["clusteringColumns"] == []
+    assert table.promises.removes_every_live_file
+
+
+def test_rules_and_descriptions_go_with_a_replaced_table():
+    before = new(
+        properties={"delta.constraints.c": "id > 0", "delta.appendOnly": "true"},
+        name="n",
+        description="d",
+        partition_by=["day"],
+    )
+    table = build_replaced_table(base_of(before), columns('"name":"v","type":"variant"'), now_ms=1)
+    assert table.metadata.configuration == {}
+    assert (table.metadata.name, table.metadata.description) == (None, None)
+    assert table.metadata.partition_columns == ()
+    assert set(table.protocol.writer_features) == {
+        "appendOnly",
+        "invariants",
+        "checkConstraints",
+        "variantType",
+    }
+
+
+def test_ids_are_not_given_out_twice_by_a_replacement():
+    before = new(properties={"delta.columnMapping.mode": "id"})
+    highest = max(field_id(place.field) for place in walk_fields(before.schema))
+    table = build_replaced_table(
+        base_of(before),
+        columns('"name":"id","type":"string"'),
+        now_ms=1,
+        properties={"delta.columnMapping.mode": "id"},
+    )
+    assert field_id(table.schema.fields[0]) == highest + 1
+
+
+def test_rows_begin_a_table_without_what_they_say_of_another():
+    schema = columns(
+        '"name":"a","type":"long","nullable":false,"metadata":'
+        '{"comment":"c","delta.generationExpression":"1","delta.columnMapping.id":4}'
+    )
+    table = build_table_of_rows(schema, now_ms=1)
+    assert table.schema == columns('"name":"a","type":"long","metadata":{"comment":"c"}')
+    assert (table.protocol.min_reader_version, table.protocol.min_writer_version) == (1, 2)
+
+
+def test_an_identity_column_goes_on_counting_in_a_replaced_table():
+    counted = (
+        '"name":"{}","type":"long","metadata":{{"delta.identity.start":1,"delta.identity.step":1,'
+        '"delta.identity.allowExplicitInsert":false{}}}'
+    )
+    before = base_of(new(columns(counted.format("k", ""))))
+    held = columns(counted.format("k", ',"delta.identity.highWaterMark":7'))
+    before = replace(before, metadata=replace(before.metadata, schema_string=render_schema(held)))
+    table = build_replaced_table(
+        before, columns(counted.format("K", ""), counted.format("other", "")), now_ms=1
+    )
+    marks = [item.metadata.get("delta.identity.highWaterMark") for item in table.schema.fields]
+    assert marks == [7, None]
+
+
+def test_a_replaced_table_vouches_for_the_rules_that_no_row_can_break():
+    before = new(properties={"delta.constraints.c": "id > 0"})
+    table = build_replaced_table(
+        base_of(before), ORDERS, now_ms=1, properties={"delta.constraints.d": "id > 1"}
+    )
+    assert [rule.key for rule in table.promises.validated] == ["delta.constraints.d"]

@@ -165,6 +165,8 @@ def test_a_variant_column_brings_its_feature_and_a_timestamp_without_zone_does_n
     assert "timestampNtz" in error.problem
 
 
+@pytest.mark.rule("mapping-maxcolumnid-monotonic", "mapping-new-column-guid")
+@pytest.mark.rule("mapping-new-column-id")
 def test_new_columns_get_ids_above_the_highest_and_names_of_their_own():
     base = table(arrow(a=pa.int64(), s=inner_nullable()), properties=MAPPED)
     known = {place.names: place.field for place in walk_fields(table_schema(base))}
@@ -205,6 +207,7 @@ def table_schema(base: ReadVersion) -> StructType:
 def test_a_struct_does_not_become_another_type(old, new):
     error = refused(lambda: merge_schema(table(arrow(a=old)), arrow(a=new)))
     assert error.problem.startswith("The column a")
+    assert error.kind == "schema_mismatch"
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_a_plain_table_is_read_by_engines_that_a_vector_stops(tmp_path: Path) ->
     assert row(vectors, "daft")["can_read"] == "no"
     assert tell_why(row(vectors, "daft"), "read") == "deletionVectors"
     assert "deletionVectors stops" in vectors.sentence
-    assert "nothing is known to stop a reader" in plain.sentence
+    assert "no reader is known to be stopped" in plain.sentence
 
 
 def test_unknown_is_told_as_unknown_and_never_as_no(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def orders(folder: Path) -> Path:
 
 def test_the_last_versions_are_counted_and_rows_are_read_on_demand(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path), view="feed")
-    assert "Rows changed in 10 of the 10 versions, versions 4 to 13: 20 inserted." in page.html
+    assert "Rows changed in 10 of 10 versions (4 to 13): 20 inserted." in page.html
     assert "1013" not in page.html
     page.do("rows")
     assert "1013" in page.html
@@ -37,7 +37,7 @@ def test_a_version_shows_its_own_rows_and_stands_in_the_address(tmp_path: Path) 
 def test_a_range_is_chosen_by_its_ends(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path), view="feed")
     page.do("older", "12")
-    assert "Rows changed in 2 of the 2 versions, versions 12 to 13" in page.html
+    assert "Rows changed in 2 of 2 versions (12 to 13)" in page.html
     page.do("older", "<i>")
     assert "is no version of this table" in page.html
     page.do("older", "13")

@@ -74,7 +74,7 @@ def test_nulls_where_none_may_be_are_found_on_demand(tmp_path: Path) -> None:
     page = Page().open(made.write(), view="health")
     assert "nothing is wrong" in page.html
     page.do("files")
-    assert "1 live file has nulls in `late`, which may have none." in page.html
+    assert "1 live file has nulls in the NOT NULL column `late`." in page.html
     assert "<code>old.parquet</code>" in page.html
 
 

@@ -79,7 +79,7 @@ def test_what_is_empty_has_no_area() -> None:
 def test_the_worst_partition_is_named_first(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path).root, view="layout")
     assert "10 of 11 files are below the target of 100.0 MiB" in page.html
-    assert "Begin with part=a" in page.html
+    assert "Start with part=a" in page.html
     table = page.html.partition("Partitions, best gain first")[2]
     assert table.index("part=a") < table.index("part=b")
     assert "dx-map" in page.html
@@ -179,7 +179,7 @@ def test_where_nothing_can_be_put_together_nothing_would_be_written(tmp_path: Pa
     files = [add(f"{part}.parquet", partitionValues={"part": part}, size=500) for part in "ab"]
     log.commit(0, [PROTOCOL, metadata(partitionColumns=["part"]), *files])
     page = Page().open(log.root, view="layout").html
-    assert "there is nothing to put together" in page
+    assert "there is nothing to compact" in page
     assert ">0 files<" in page
     assert "and writes" not in page
     assert "500 B in 1 file," in page

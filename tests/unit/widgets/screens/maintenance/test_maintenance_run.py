@@ -52,7 +52,7 @@ def test_a_run_that_another_page_began_is_shown_and_ends_in_its_receipt(
     page = Page(orders, state, runs=runs, runner=Beside())
     begun = format_time(read_moment(held.run.begun_at * 1000))
     assert f"Carrying out the plan, begun {begun}" in page.html
-    assert "Deletes 30 files" in page.html
+    assert "Permanently deletes 30 files" in page.html
     assert "Stop between two changes" in page.html
     assert "Under way" not in page.html
     assert "Receipts 0" in page.html

@@ -68,7 +68,7 @@ def test_a_receipt_of_files_that_stayed_does_not_say_that_all_was_done() -> None
     receipt = replace(receipt_of(status="partly"), steps=(deletion,), problem=problem)
     html = render_receipt(receipt)
     assert "Not all of it was done." in html
-    assert "1 of 4 planned files stayed." in html
-    assert "Make the plan again" in html
+    assert "1 of 4 planned files was not deleted." in html
+    assert "Plan again" in html
     # it has been gone through: carrying it out once more changes nothing
     assert "goes on where it ended" not in html

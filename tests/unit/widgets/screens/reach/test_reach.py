@@ -85,13 +85,13 @@ def test_delta_spark_is_said_to_refuse_only_what_is_there(tmp_path: Path) -> Non
     assert refused in page.html
     assert ">refused<" in page.html
     assert ">readable<" in page.html
-    assert "travels back to version 2 at most" in page.html
+    assert "reads back to version 2 at most" in page.html
     (log.root / "old.parquet").unlink()
     page.do("files")
     assert refused not in page.html
     (log.log / f"{0:020}.json").unlink()
     page = Page().open(log.root, view="reach", version=0)
-    assert "travels back to" not in page.html
+    assert "reads back to" not in page.html
     assert "refused" not in page.html
 
 

@@ -10,12 +10,17 @@ import orjson
 import pytest
 
 from explorer.errors import CancelledError, CorruptLogError
-from explorer.log.commits import lines_ahead
+from explorer.log.commits import prefetched_columns
 from explorer.log.commits.line_columns import read_line_columns
 from explorer.progress import Cancel, Progress, Watch
 from explorer.storage.open import open_read_store
 from explorer.transaction import concurrent_commit as winners
-from explorer.transaction.concurrent_commit import SHOWN, WinningCommit, parse_winner, read_winners
+from explorer.transaction.concurrent_commit import (
+    SHOWN,
+    ConcurrentCommit,
+    parse_concurrent_commit,
+    read_concurrent_commits,
+)
 from tests.tables import FEATURE_PROTOCOL, Action, LogFolder, add, metadata, remove, vector
 
 INFO: Action = {"commitInfo": {"operation": "MERGE", "userName": "ann", "timestamp": 5}}
@@ -40,7 +45,7 @@ def _text(*actions: Any) -> bytes:
     return b"".join(orjson.dumps(action) + b"\n" for action in actions)
 
 
-def _rows(found: WinningCommit) -> list[Any]:
+def _rows(found: ConcurrentCommit) -> list[Any]:
     return [table.to_pylist(maps_as_pydicts="strict") for table in (found.adds, found.removes)]
 
 
@@ -62,17 +67,26 @@ CASES = {
 
 @pytest.mark.parametrize("data", CASES.values(), ids=CASES)
 def test_columns_tell_what_the_lines_do(data: bytes) -> None:
-    by_lines = parse_winner(5, data)
-    by_columns = parse_winner(5, data, read_line_columns(data))
+    by_lines = parse_concurrent_commit(5, data)
+    by_columns = parse_concurrent_commit(5, data, read_line_columns(data))
     assert by_columns == by_lines
     assert dict(by_columns.known_domains) == dict(by_lines.known_domains)
     assert _rows(by_columns) == _rows(by_lines)
-    assert (by_columns.came, by_columns.went) == (by_lines.came, by_lines.went)
+    assert (by_columns.added_paths, by_columns.removed_paths) == (
+        by_lines.added_paths,
+        by_lines.removed_paths,
+    )
     adds, removes = _rows(by_lines)
     came = [row["path"] for row in adds if row["data_change"] is not False]
-    assert (by_lines.came.paths, by_lines.came.total) == (tuple(came[:SHOWN]), len(came))
+    assert (by_lines.added_paths.paths, by_lines.added_paths.total) == (
+        tuple(came[:SHOWN]),
+        len(came),
+    )
     went = [row["path"] for row in removes]
-    assert (by_lines.went.paths, by_lines.went.total) == (tuple(went[:SHOWN]), len(went))
+    assert (by_lines.removed_paths.paths, by_lines.removed_paths.total) == (
+        tuple(went[:SHOWN]),
+        len(went),
+    )
 
 
 def test_usual_commits_are_read_into_columns() -> None:
@@ -88,8 +102,8 @@ def log(tmp_path: Path) -> LogFolder:
     return folder
 
 
-def _read(log: LogFolder, watch: Watch) -> list[WinningCommit | int]:
-    return list(read_winners(open_read_store(str(log.root)), 1, watch))
+def _read(log: LogFolder, watch: Watch) -> list[ConcurrentCommit | int]:
+    return list(read_concurrent_commits(open_read_store(str(log.root)), 1, watch))
 
 
 @pytest.mark.parametrize("long_file", [0, sys.maxsize], ids=["each is long", "none is long"])
@@ -98,13 +112,15 @@ def test_every_commit_is_read_in_order_and_told(
     log: LogFolder, monkeypatch: pytest.MonkeyPatch, large_file: int, long_file: int
 ) -> None:
     for name in ("LARGE_FILE", "ENOUGH"):
-        monkeypatch.setattr(lines_ahead, name, large_file)
+        monkeypatch.setattr(prefetched_columns, name, large_file)
     monkeypatch.setattr(winners, "_LONG_FILE", long_file)
     seen: list[Progress] = []
     found = _read(log, Watch(progress=seen.append))
-    assert [one.version for one in found if isinstance(one, WinningCommit)] == [1, 2, 3]
+    assert [one.version for one in found if isinstance(one, ConcurrentCommit)] == [1, 2, 3]
     counts = [
-        (one.add_rows.num_rows, one.num_removes) for one in found if isinstance(one, WinningCommit)
+        (one.add_rows.num_rows, one.num_removes)
+        for one in found
+        if isinstance(one, ConcurrentCommit)
     ]
     assert counts == [(62, 25), (0, 0), (5, 0)]
     assert [done for done in range(3) if Progress(done=done, total=3, label=LABEL) in seen] == [
@@ -114,13 +130,13 @@ def test_every_commit_is_read_in_order_and_told(
     ]
 
 
-LABEL = "Looking at the commits since"
+LABEL = "Reading the commits since"
 
 
 def test_commit_that_is_gone_is_the_last_one(log: LogFolder) -> None:
     (log.log / f"{2:020}.json").unlink()
     first, gone = _read(log, Watch())
-    assert isinstance(first, WinningCommit)
+    assert isinstance(first, ConcurrentCommit)
     assert (first.version, gone) == (1, 2)
 
 
@@ -131,14 +147,14 @@ def test_one_long_commit_can_be_cancelled_while_its_lines_are_read(
     cancel = Cancel()
     cancel.cancel()
     with pytest.raises(CancelledError):
-        parse_winner(5, CASES["rewrite"], None, cancel.check)
+        parse_concurrent_commit(5, CASES["rewrite"], None, cancel.check)
 
 
 def test_line_that_is_none_is_named_however_the_rest_is_read() -> None:
     data = _text(INFO, *FILES[:3]) + b'{"txn":\n' + _text(*FILES[3:])
     for columns in (None, read_line_columns(data)):
         with pytest.raises(CorruptLogError, match=r"00000000000000000005\.json:5"):
-            parse_winner(5, data, columns)
+            parse_concurrent_commit(5, data, columns)
 
 
 @pytest.mark.parametrize("kind", ["add", "remove"])
@@ -147,4 +163,4 @@ def test_file_without_a_path_is_told_with_its_line(kind: str, path: object) -> N
     data = _text(INFO, *FILES[:3], {kind: {"path": path, "dataChange": True}})
     for columns in (None, read_line_columns(data)):
         with pytest.raises(CorruptLogError, match=rf"json:5.*`{kind}\.path` must be a string"):
-            parse_winner(5, data, columns)
+            parse_concurrent_commit(5, data, columns)

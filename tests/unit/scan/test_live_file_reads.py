@@ -16,10 +16,10 @@ import explorer.inspect as look
 from explorer.errors import CancelledError
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Cancel, Progress, Watch
+from explorer.scan.live_file_reads import read_live_files, reduce_live_files
 from explorer.scan.plan import kept_by_partitions
 from explorer.scan.predicate.parse import parse_predicate
 from explorer.scan.statistics.live_files import parsed_statistics
-from explorer.scan.watched import over_watched, watched_files
 from explorer.table.snapshot import Snapshot
 from tests.tables import (
     CHECKPOINT_FORMS,
@@ -92,7 +92,7 @@ def test_every_question_to_all_files_ends_when_it_is_cancelled(name: str, tmp_pa
 def test_files_are_the_same_with_someone_looking_on(form: CheckpointForm, tmp_path: Path) -> None:
     snapshot, heard = measured(tmp_path / "t", form), list[Progress]()
     columns = ["path", "size", "partition_values", "deletion_vector"]
-    found = watched_files(snapshot, columns, Watch(progress=heard.append), "Reading")
+    found = read_live_files(snapshot, columns, Watch(progress=heard.append), "Reading")
     assert found.equals(snapshot.files(columns))
     assert found.num_rows == heard[-1].done == FILES
 
@@ -101,7 +101,7 @@ def test_a_version_without_files_has_none_to_look_at(tmp_path: Path) -> None:
     log = LogFolder(tmp_path / "t")
     log.commit(0, [FEATURE_PROTOCOL, metadata()])
     snapshot = explorer.open_table(log.root).snapshot()
-    found = watched_files(snapshot, ["path", "size"], Watch(), "Reading")
+    found = read_live_files(snapshot, ["path", "size"], Watch(), "Reading")
     assert found.num_rows == 0
     assert found.schema == snapshot.files(["path", "size"]).schema
 
@@ -126,7 +126,7 @@ class Elsewhere:
 def test_a_question_may_be_sent_to_another_process_all_the_same() -> None:
     snapshot: Any = Elsewhere()
     watch = Watch(progress=lambda _: None, cancel=Cancel())
-    assert over_watched(snapshot, ["path"], (), count, watch, "Counting") == [3]
+    assert reduce_live_files(snapshot, ["path"], (), count, watch, "Counting") == [3]
 
 
 @pytest.mark.parametrize("which", ["all", "kept", "skipped"])

@@ -1,6 +1,6 @@
-"""Opening the next data files while the rows of one are decoded.
+"""Prefetching: opening the next data files while the rows of one are decoded.
 
-Only where requests take long: a local file is opened when its turn comes.
+Only for stores whose requests take long; a local file is opened when its turn comes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from explorer.storage.ports import RangeStore, ReadStore, offers
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-MOST_AHEAD = 16
+MOST_PREFETCHED = 16
 """Files that are opened at once. Each holds what is needed of its first row group."""
 
 _BYTES_AHEAD = 64 * 2**20
@@ -34,11 +34,11 @@ class Opening:
     rows: AbstractContextManager[FileRows]
 
 
-def open_ahead(store: ReadStore, files: Iterator[Opening], first: int) -> Iterator[FileRows]:
+def prefetch_files(store: ReadStore, files: Iterator[Opening], first: int) -> Iterator[FileRows]:
     """The rows of each file, open until the next are asked for.
 
     `first` files are opened at once, then twice as many after each file, up to
-    `MOST_AHEAD`: who wants few rows does not pay for many files. What goes wrong with a
+    `MOST_PREFETCHED`: who wants few rows does not pay for many files. What goes wrong with a
     file is raised when its turn comes.
     """
     if offers(store, RangeStore):
@@ -54,7 +54,7 @@ def _in_threads(files: Iterator[Opening], first: int) -> Iterator[FileRows]:
 
     waiting: deque[tuple[Future[tuple[ExitStack, FileRows]], int]] = deque()
     ahead, left = first, files
-    with ThreadPoolExecutor(MOST_AHEAD, thread_name_prefix="delta-explorer-rows") as pool:
+    with ThreadPoolExecutor(MOST_PREFETCHED, thread_name_prefix="delta-explorer-rows") as pool:
         try:
             while True:
                 while len(waiting) < ahead and _fits(waiting):
@@ -66,7 +66,7 @@ def _in_threads(files: Iterator[Opening], first: int) -> Iterator[FileRows]:
                 stack, rows = waiting.popleft()[0].result()
                 with stack:
                     yield rows
-                ahead = min(2 * ahead, MOST_AHEAD)
+                ahead = min(2 * ahead, MOST_PREFETCHED)
         finally:
             for opening, _ in waiting:
                 _give_up(opening)

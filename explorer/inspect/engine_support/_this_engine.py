@@ -1,4 +1,4 @@
-"""Ourselves as an engine: what its registry reads and its commits write."""
+"""Delta Explorer itself as an engine: what its registry reads and its commits write."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from explorer.protocol.features.registry import (
 )
 from explorer.transaction.rules.protocol_rules import WRITTEN_FEATURES
 
-OURSELVES = "delta-explorer"
+THIS_ENGINE = "delta-explorer"
 
 
-def build_ourselves() -> Engine:
+def build_this_engine() -> Engine:
     """The release that is running. It knows names in every spelling of the registry."""
     reading = {name: YES if item.reads else NO for name, item in FEATURES.items()}
     writing = {name: YES if name in WRITTEN_FEATURES else NO for name in FEATURES}
@@ -39,15 +39,15 @@ def build_ourselves() -> Engine:
         ),
         source="the registry of this release",
         as_of=None,
-        notes=("writes as maintenance does: it rearranges and removes, and brings no new rows",),
+        notes=("writes by maintenance only: it rewrites and removes files, and adds no new rows",),
     )
     return Engine(
-        id=OURSELVES, name="Delta Explorer (this one)", kind="library", releases=(release,)
+        id=THIS_ENGINE, name="Delta Explorer (this one)", kind="library", releases=(release,)
     )
 
 
 def _version() -> str | None:
     try:
-        return version(OURSELVES)
+        return version(THIS_ENGINE)
     except PackageNotFoundError:
         return None

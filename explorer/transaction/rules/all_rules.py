@@ -1,4 +1,4 @@
-"""Every rule of writers, in the order in which their problems are told."""
+"""All writer rules, in the order in which their problems are reported."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final
 from explorer.transaction.rules.change import Change, Problems
 from explorer.transaction.rules.change_data_rules import (
     validate_change_data,
-    validate_changes_told,
     validate_feed_columns,
+    validate_needed_change_data,
 )
 from explorer.transaction.rules.clustering_rules import validate_clustering
 from explorer.transaction.rules.domain_rules import validate_domains
@@ -40,7 +40,7 @@ from explorer.transaction.rules.statistics_rules import validate_statistics
 from explorer.transaction.rules.time_rules import validate_times
 from explorer.transaction.rules.vector_rules import validate_descriptors, validate_vectors
 
-EVERY_RULE: Final[tuple[Callable[[Change], Problems], ...]] = (
+ALL_RULES: Final[tuple[Callable[[Change], Problems], ...]] = (
     validate_writable,
     validate_actions,
     validate_protocol_change,
@@ -60,7 +60,7 @@ EVERY_RULE: Final[tuple[Callable[[Change], Problems], ...]] = (
     validate_vectors,
     validate_descriptors,
     validate_change_data,
-    validate_changes_told,
+    validate_needed_change_data,
     validate_row_tracking,
     validate_domains,
     validate_clustering,

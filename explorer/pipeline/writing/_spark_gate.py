@@ -8,16 +8,21 @@ judge rows that a join or a filter of the caller drops.
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
+from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from explorer.pipeline.jobs.failures import clear_errors
 from explorer.pipeline.native.pushdown import quoted
-from explorer.pipeline.tasks.task_failures import raise_refusal, render_refusal
+from explorer.pipeline.tasks.task_failures import (
+    ShownRow,
+    raise_refusal,
+    render_refusal,
+    render_row,
+)
 from explorer.pipeline.writing._row_rules import broken_rules
 from explorer.pipeline.writing._spark_casts import cast_column, null_of
-from explorer.protocol.schema import STRING, StructType, parse_schema
+from explorer.protocol.schema import STRING, StructField, StructType, parse_schema
 from explorer.writing.gate.identity import free_numbers, overflows
 from explorer.writing.gate.plan import (
     ComputedValue,
@@ -27,12 +32,16 @@ from explorer.writing.gate.plan import (
     IdentityValue,
 )
 from explorer.writing.gate.planning import plan_computed
-from explorer.writing.gate.refusals import SHOWN_COLUMNS, Refusal, no_numbers
+from explorer.writing.gate.refusals import Refusal, no_numbers
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _SHOWN_CHARACTERS: Final = 100
+_SENT_COLUMNS: Final = 32
+"""So many values leave the worker with a refusal, and those of the columns that rules are about;
+fewer are shown, the latter first."""
+
 _PARTITION_BITS: Final = 33
 """`monotonically_increasing_id` counts the rows of a partition in its lower 33 bits."""
 
@@ -46,14 +55,52 @@ def given_schema_of(frame: DataFrame) -> StructType:
     return parse_schema(frame.schema.json())
 
 
+class GatedRows:
+    """Rows that have gone through the gate, for one action on `frame`."""
+
+    def __init__(self, frame: DataFrame, plan: GatePlan) -> None:
+        from pyspark.sql import Observation
+
+        self._steps = {
+            item.field.name: item.source.identity.step or 0
+            for item in plan.columns
+            if isinstance(item.source, IdentityValue)
+        }
+        self._seen = Observation() if self._steps else None
+        self.frame = frame if self._seen is None else frame.observe(self._seen, *self._last())
+
+    def marks(self) -> dict[str, int]:
+        """The last number given out, for each identity column that got some, after the action has
+        come to its end; before that it waits."""
+        if self._seen is None:
+            return {}
+        found = self._seen.get
+        last = {name: found[str(at)] for at, name in enumerate(self._steps)}
+        return {name: int(number) for name, number in last.items() if number is not None}
+
+    def _last(self) -> Iterator[Column]:
+        from pyspark.sql import functions as fn
+
+        for at, (name, step) in enumerate(self._steps.items()):
+            last = fn.max if step > 0 else fn.min
+            yield last(_of(name)).alias(str(at))
+
+
+def take_through(
+    frame: DataFrame, plan: GatePlan, *, partitions: int = MAX_PARTITIONS
+) -> GatedRows:
+    """As `apply_gate`, with the marks of identity columns, which the same commit has to move."""
+    return GatedRows(apply_gate(frame, plan, partitions=partitions), plan)
+
+
 def apply_gate(frame: DataFrame, plan: GatePlan, *, partitions: int = MAX_PARTITIONS) -> DataFrame:
     """The rows with the columns of the table, in its order, for one action.
 
     A row that breaks a rule raises where it is worked on; inside `pipeline.clear_errors` or
     `watching` that is an `InvalidArgumentError` of kind `rows_refused`. `partitions` is how many
     of them the frame has at most, by which identity columns get their numbers: partition p of P
-    gets every P-th one, so that no task has to know of another. The mark to write into the table
-    is the last of the numbers that were written.
+    gets every P-th one, so that no task has to know of another. Where there are some,
+    `take_through` says which was the last.
 
     Raises what analysing the table's own expressions raises, as `DeltaError`.
     """
@@ -91,13 +138,10 @@ def _columns(
         if isinstance(item.source, ComputedValue)
     }
     kinds = _types_of(frame, computed)
+    stop = _Stop(shown)
     found: dict[str, Column] = {}
     for item in items:
         name = item.field.name
-
-        def stop(refusal: Refusal) -> Column:
-            return raise_refusal(render_refusal(refusal), _row(shown, refusal.about))
-
         match item.source:
             case GivenValue(name=given, cast=cast):
                 found[name] = cast_column(_of(given), cast, stop)
@@ -107,7 +151,7 @@ def _columns(
                 cast = plan_computed(item, source, field.data_type)
                 found[name] = cast_column(computed[name], cast, stop)
             case IdentityValue():
-                found[name] = _numbers(item, shown, partitions)
+                found[name] = _numbers(item, stop, partitions)
             case _:
                 found[name] = null_of(item.field.data_type)
     return found
@@ -121,7 +165,7 @@ def _types_of(frame: DataFrame, computed: dict[str, Column]) -> StructType:
     return given_schema_of(asked)
 
 
-def _numbers(item: GateColumn, shown: StructType, partitions: int) -> Column:
+def _numbers(item: GateColumn, stop: _Stop, partitions: int) -> Column:
     from pyspark.sql import functions as fn
 
     assert isinstance(item.source, IdentityValue)
@@ -134,9 +178,8 @@ def _numbers(item: GateColumn, shown: StructType, partitions: int) -> Column:
     count = within * fn.lit(partitions) + partition
     most = min(free.room, (2**63 - 1) // abs(free.step))  # no product is beyond 64 bits
     fits = (count < fn.lit(most)) & (partition < fn.lit(partitions))
-    stop = raise_refusal(render_refusal(no_numbers(item.field.name)), _row(shown, ()))
     number = count * fn.lit(free.step) + fn.lit(free.first)
-    return fn.when(fits, number).otherwise(stop.cast("bigint"))
+    return fn.when(fits, number).otherwise(stop(no_numbers(item.field.name)).cast("bigint"))
 
 
 def _held_to_rules(frame: DataFrame, plan: GatePlan) -> DataFrame:
@@ -152,20 +195,56 @@ def _held_to_rules(frame: DataFrame, plan: GatePlan) -> DataFrame:
         broken = fn.when(is_broken, message) if broken is None else broken.when(is_broken, message)
     assert broken is not None
     about = tuple(dict.fromkeys(name for _, refusal in rules for name in refusal.about))
-    stop = raise_refusal(broken, _row(plan.schema, about)).cast("boolean")
+    stop = _Stop(plan.schema).where(broken, about).cast("boolean")
     # always true, and nothing that Spark could move past another operation
     passes = fn.monotonically_increasing_id() >= fn.lit(0)
-    any_broken = reduce(or_, (is_broken for is_broken, _ in rules))
-    return frame.filter(fn.when(any_broken, stop).otherwise(passes))
+    # one flat CASE: a chain of many ORs is a tree too deep for Spark
+    return frame.filter(fn.when(broken.isNotNull(), stop).otherwise(passes))
 
 
-def _row(shown: StructType, about: tuple[str, ...]) -> dict[str, tuple[Column, bool]]:
-    """Some columns of a row for a message, those that it is about first."""
-    said = {name.lower() for name in about}
-    fields = sorted(shown.fields, key=lambda item: item.name.lower() not in said)
-    return {
-        item.name: (_shown(item.name), item.data_type == STRING) for item in fields[:SHOWN_COLUMNS]
-    }
+class _Stop:
+    """What raises a refusal with the row of a frame that asks for it.
+
+    To make a column takes milliseconds of Spark's driver, and there may be hundreds of rules: the
+    values that all of them show are one column.
+    """
+
+    def __init__(self, columns: StructType) -> None:
+        self._first = columns.fields[:_SENT_COLUMNS]
+        self._others = columns.fields[_SENT_COLUMNS:]
+        self._made: dict[tuple[str, ...], ShownRow] = {}
+
+    def __call__(self, refusal: Refusal) -> Column:
+        """For one rule."""
+        return self.where(render_refusal(refusal), refusal.about)
+
+    def where(self, refusal: Column, about: tuple[str, ...]) -> Column:
+        """For the rule that a column names, one of some that are `about` these columns."""
+        said = {name.lower() for name in about}
+        added = tuple(item for item in self._others if item.name.lower() in said)
+        key = tuple(item.name for item in added)
+        if key not in self._made:
+            self._made[key] = self._row(added)
+        return raise_refusal(refusal, self._made[key])
+
+    @cached_property
+    def _first_texts(self) -> Column:
+        return _texts(self._first)
+
+    def _row(self, added: tuple[StructField, ...]) -> ShownRow:
+        from pyspark.sql import functions as fn
+
+        texts = self._first_texts
+        if added:
+            texts = fn.concat(texts, _texts(added))
+        columns = [(item.name, item.data_type == STRING) for item in (*self._first, *added)]
+        return render_row(columns, texts)
+
+
+def _texts(fields: tuple[StructField, ...]) -> Column:
+    from pyspark.sql import functions as fn
+
+    return fn.array(*(_shown(item.name) for item in fields))
 
 
 def _shown(name: str) -> Column:

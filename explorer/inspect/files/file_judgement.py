@@ -1,5 +1,5 @@
-"""The fate of one file, from what the log and the store say of it (spec: Add File and Remove
-File, Data Files, Deletion Vector File Storage Format, Change Data Files).
+"""Why one file is in the folder, by what the log and the store say about it (spec: Add File and
+Remove File, Data Files, Deletion Vector File Storage Format, Change Data Files).
 
 No I/O but the times of commits: rows and lines that name the file in, the answer out.
 """
@@ -58,9 +58,9 @@ class FileReason:
       says; all three None for a place where nobody looked
     - `kind` in a few words, `sentence` the whole answer
     - `versions`: those that need it, as far as the commits are there, as pairs
-    - `deletable_from`: when our vacuum (or log cleanup) may delete it, in the past where it
-      may now; None while nothing lets it go. `reference_from` the same of the reference,
-      which has no floor of seven days, and leaves what was modified within its retention
+    - `deletable_from`: when vacuum (or log cleanup) here may delete it, in the past where it
+      may now; None where it may not be deleted. `reference_from`: when Delta Spark's vacuum
+      may, which has no floor of seven days and keeps what was modified within its retention
     - `evidence`: one row per line of a commit that names it: version, action, role (data,
       deletion vector, change data), data_file (as in the log), time (an add's modification, a
       remove's deletion), log_file, line
@@ -79,7 +79,7 @@ class FileReason:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileLook:
+class FileFacts:
     """What was found of a file: the live rows and tombstones that name it (times as in the log,
     in milliseconds, which no calendar need have), and every line;
     `is_behind_link` says of one that nothing names whether a link leads to such a name."""
@@ -107,7 +107,7 @@ class FileLook:
 
     @property
     def unread(self) -> str | None:
-        """Why nobody can tell when it may go, where the table's retention cannot be read."""
+        """Why it is unknown when it may be deleted: the table's retention cannot be read."""
         return DELETED_FILE_RETENTION.unread_in(self.snapshot.metadata.configuration)
 
     @property
@@ -119,7 +119,7 @@ class FileLook:
 
     @property
     def floor_ms(self) -> int:
-        """For how long our vacuum keeps files at least."""
+        """The shortest time, in milliseconds, for which vacuum here keeps files."""
         return milliseconds(retention_floor(self.snapshot.metadata.configuration))
 
     @property
@@ -133,7 +133,7 @@ class FileLook:
         return int(reference_begins(modified_ms, removed_ms)) + self.own_ms
 
 
-def judge_file(look: FileLook) -> FileReason:
+def judge_file(look: FileFacts) -> FileReason:
     """The answer."""
     if look.live:
         return _live(look)
@@ -145,7 +145,7 @@ def judge_file(look: FileLook) -> FileReason:
     return _unknown(look)
 
 
-def _live(look: FileLook) -> FileReason:
+def _live(look: FileFacts) -> FileReason:
     row = look.live[0]
     since = _since(look)
     newest = look.snapshot.version
@@ -159,20 +159,20 @@ def _live(look: FileLook) -> FileReason:
             f"{_shown(look)} holds the deletion vector of {row['path']}{others} in version "
             f"{newest}, the latest"
         )
-    text = f"{what}, {since}; it stays as long as a version needs it."
+    text = f"{what}, {since}; it is kept as long as a version needs it."
     if look.info is None and not look.is_outside:
-        text = f"{text} But it is not there: every query that needs it fails."
+        text = f"{text} But it is missing: every query that needs it fails."
     if (removal := _removal_of_live(look)) is not None:
         kind = f"{kind}, removed by a commit"
         told = f"version {removal.version} removed it" in since
-        why = "every later commit is there"
+        why = "no later commit is missing"
         if not told:
             why = f"{_place(removal)} removes it, and no later commit adds it again"
         text += f" But {why}: {_contradicting(look)}."
     return _reason(look, kind, text)
 
 
-def _removal_of_live(look: FileLook) -> Mention | None:
+def _removal_of_live(look: FileFacts) -> Mention | None:
     """The commit that removes a file that is live all the same, where every commit after it is
     there."""
     row = look.live[0]
@@ -189,19 +189,19 @@ def _removal_of_live(look: FileLook) -> Mention | None:
     return own[-1]
 
 
-def _follow_all(look: FileLook, found: Mention) -> bool:
+def _follow_all(look: FileFacts, found: Mention) -> bool:
     """Whether every commit after one is there, up to the latest version."""
     newest = look.snapshot.version
     return not missing_versions(look.listing.commits, found.version, newest)
 
 
-def _is_whole(look: FileLook) -> bool:
+def _is_whole(look: FileFacts) -> bool:
     """Whether the log still has every commit from the first one on."""
     commits = look.listing.commits
     return bool(commits) and not missing_versions(commits, 0, look.snapshot.version)
 
 
-def _contradicting(look: FileLook) -> str:
+def _contradicting(look: FileFacts) -> str:
     checkpoint = look.snapshot.segment.checkpoint
     if checkpoint is None:
         return "the log contradicts itself"
@@ -215,27 +215,27 @@ def _place(found: Mention) -> str:
     return f"version {found.version} ({found.log_file}, line {found.line})"
 
 
-def _since(look: FileLook) -> str:
+def _since(look: FileFacts) -> str:
     spans = _spans(look)
     first = spans[-1][0]
     if look.mentions and look.mentions[-1].action == "remove" and look.mentions[-1].version < first:
         removed = look.mentions[-1]
         return (
             f"since version {first}, whose checkpoint has it: version {removed.version} removed "
-            f"it ({removed.log_file}, line {removed.line}), and no commit that is left adds it "
+            f"it ({removed.log_file}, line {removed.line}), and no remaining commit adds it "
             "again"
         )
     added = [found for found in look.mentions if found.action == "add"]
     if not added:
         if _is_whole(look):
-            return f"though no commit adds it: {_contradicting(look)}"
+            return f"although no commit adds it: {_contradicting(look)}"
         oldest = look.listing.commits[0] if look.listing.commits else look.snapshot.version
-        return f"added before version {oldest}, whose log is gone"
+        return f"added before version {oldest}, the oldest in the log"
     place = next((found for found in added if found.version == first), added[-1])
     return f"since version {first} ({place.log_file}, line {place.line})"
 
 
-def _removed(look: FileLook) -> FileReason:
+def _removed(look: FileFacts) -> FileReason:
     """A file that no live row names, and that tombstones or commits do."""
     removals = [found for found in look.mentions if found.action == "remove"]
     if not (removals or look.removed):
@@ -249,47 +249,45 @@ def _removed(look: FileLook) -> FileReason:
     # a tombstone without a time keeps nothing
     start = look.now_ms - look.floor_ms if removed_ms is None else removed_ms
     when = "" if removed_ms is None else f" on {moment_in_words(removed_ms)}"
-    text = f"{_shown(look)} is a {thing} that {by} removed{when}"
+    text = f"{_shown(look)} is a {thing} removed by {by}{when}"
     if (untouched := _untouched(look)) is not None:
         kind, why = untouched
         return _reason(look, f"removed {thing}{kind}", f"{text}; {why}.")
     if look.unread is not None:
         return _reason(look, f"removed {thing}, retention unknown", f"{text}{_undecided(look)}")
     if removed_ms is None:
-        text += "; no line says when, so that no retention keeps it: the next vacuum deletes it."
+        text += "; the time of its removal is not recorded, so the next vacuum deletes it."
         kind = f"removed {thing}, past retention"
         return _reason(look, kind, text, look.now_ms, look.now_ms)
     frees, theirs = start + look.floor_ms, look.reference_ms(start)
     if frees > look.now_ms:
         kind = f"removed {thing}, within retention"
         until = moment_in_words(frees)
-        text += f"; versions that are promised need it, and it may be deleted from {until}"
+        text += f"; versions within retention need it, and it may be deleted from {until}"
     else:
         kind = f"removed {thing}, past retention"
         text += f"; its retention ended on {moment_in_words(frees)}, and the next vacuum deletes it"
     return _reason(look, kind, f"{text}{_in_reference(look, frees, theirs)}.", frees, theirs)
 
 
-def _remover(look: FileLook, removals: Sequence[Mention]) -> str:
+def _remover(look: FileFacts, removals: Sequence[Mention]) -> str:
     if removals:
         return _place(removals[-1])
-    return (
-        "a version of which no commit tells" if _is_whole(look) else "a version whose log is gone"
-    )
+    return "an unknown version" if _is_whole(look) else "a version that is no longer in the log"
 
 
-def _added_alone(look: FileLook) -> FileReason:
+def _added_alone(look: FileFacts) -> FileReason:
     """A file that commits add, that no line removes, and that the latest version does not have."""
     last = look.mentions[-1]
     thing = "data file" if last.role == "data" else "deletion vector"
     newest = look.snapshot.version
     text = (
-        f"{_shown(look)} is a {thing} that {_place(last)} added; no line of the log removes it, "
-        f"and version {newest}, the latest, does not have it: "
+        f"{_shown(look)} is a {thing} added by {_place(last)}; no commit removes it, "
+        f"but version {newest}, the latest, does not have it: "
     )
     if _follow_all(look, last):
         return _reason(look, f"lost {thing}", f"{text}{_contradicting(look)}.")
-    text += "a commit that is gone may have removed it, at an unknown time"
+    text += "a missing commit may have removed it, at an unknown time"
     kind = f"{thing} without a removal"
     if (untouched := _untouched(look)) is not None or look.info is None:
         return _reason(look, kind, text + (f"; {untouched[1]}." if untouched else "."))
@@ -302,26 +300,26 @@ def _added_alone(look: FileLook) -> FileReason:
     return _reason(look, kind, f"{text}; {does}.", frees, theirs)
 
 
-def _untouched(look: FileLook) -> tuple[str, str] | None:
+def _untouched(look: FileFacts) -> tuple[str, str] | None:
     """What to add to the kind of a removed file that no vacuum will delete, and why."""
     if look.is_outside:
         return (
             " outside of the table",
-            "it lies outside of the table's folder, where no vacuum deletes anything",
+            "it is outside the table's folder, where no vacuum deletes anything",
         )
     if look.info is None:
-        return "", "it is gone, as vacuum leaves it"
+        return "", "it is gone, as after a vacuum"
     if leads_through_link(look.snapshot.store, look.wanted.name):
         return (
             ", behind a link",
-            "it lies behind a link, through which no vacuum of ours deletes anything",
+            "it is behind a link, through which VACUUM deletes nothing here",
         )
     if look.is_hidden:
-        return ", hidden", "it lies below a folder, or has a name, that hides it from every vacuum"
+        return ", hidden", "its name, or that of its folder, hides it from every vacuum"
     return None
 
 
-def _change(look: FileLook, found: Mention) -> FileReason:
+def _change(look: FileFacts, found: Mention) -> FileReason:
     active = in_commit_times(look.snapshot.protocol, look.snapshot.metadata)
     upto = [number for number in look.listing.commits if number <= found.version]
     made = commit_times(look.snapshot.store, look.listing, upto, active)[-1]
@@ -345,14 +343,14 @@ def _change(look: FileLook, found: Mention) -> FileReason:
     return _reason(look, kind, f"{text}{_in_reference(look, frees, theirs)}.", frees, theirs)
 
 
-def _unknown(look: FileLook) -> FileReason:
+def _unknown(look: FileFacts) -> FileReason:
     """A file that nothing in the log names."""
     name = _shown(look)
     if look.is_outside:
-        text = f"No line of the log that is left names {name}, and it lies outside of the table."
+        text = f"Nothing in the remaining log names {name}, and it is outside the table."
         return _reason(look, "outside of the table", text)
     if look.info is None:
-        text = f"There is no file {name}, and no line of the log that is left names one."
+        text = f"There is no file {name}, and nothing in the remaining log names one."
         return _reason(look, "unknown", text)
     files = pa.table(
         {
@@ -371,16 +369,16 @@ def _unknown(look: FileLook) -> FileReason:
         return _reason(look, "foreign", _foreign(look, reason, theirs), None, theirs)
     if look.is_behind_link:
         text = (
-            f"No line of the log that is left names {name}, but a file that is kept lies behind a "
-            "link, and has this name there: our vacuum never touches it."
+            f"Nothing in the remaining log names {name}, but a file that is kept has this name "
+            "behind a link: VACUUM never touches it here."
         )
         return _reason(look, "behind a link", text, None, theirs)
     is_change = look.wanted.name.startswith(f"{CHANGE_FOLDER}/")
     kind = "orphaned change data" if is_change else "orphaned file"
-    text = f"{name} looks like a file of a table, and no line of the log that is left names it"
+    text = f"{name} looks like a file of a table, but nothing in the remaining log names it"
     if is_temporary(name.rpartition("/")[2]):
         kind = "unfinished file"
-        text = f"{name} was begun by a writer that never finished it"
+        text = f"{name} is a file that its writer never finished"
     if look.unread is not None:
         return _reason(look, kind, f"{text}{_undecided(look)}")
     frees = int(judged.since_ms[0])
@@ -396,37 +394,37 @@ def _unknown(look: FileLook) -> FileReason:
     return _reason(look, kind, f"{text}.", frees, theirs)
 
 
-def _in_reference(look: FileLook, frees: int, theirs: int) -> str:
+def _in_reference(look: FileFacts, frees: int, theirs: int) -> str:
     """When the reference's vacuum deletes a file that ours does from `frees` on, where that is
     another time, and why."""
     if look.info is None or theirs == frees:
         return ""
     if theirs > frees:
         return (
-            f"; Delta Spark's deletes it from {moment_in_words(theirs)}, because it goes by the "
-            f"modification time too, {moment_in_words(look.info.modified_ms)}, which a copy renews"
+            f"; Delta Spark deletes it from {moment_in_words(theirs)}, because it also checks the "
+            f"modification time, {moment_in_words(look.info.modified_ms)}, which a copy renews"
         )
     return f" (in Delta Spark from {moment_in_words(theirs)})"
 
 
-def _undecided(look: FileLook) -> str:
+def _undecided(look: FileFacts) -> str:
     """How a sentence ends where the retention cannot be read."""
-    return f"; from when it may be deleted nobody can tell: {look.unread}."
+    return f"; when it may be deleted is unknown: {look.unread}."
 
 
-def _foreign(look: FileLook, reason: str, theirs: int | None) -> str:
+def _foreign(look: FileFacts, reason: str, theirs: int | None) -> str:
     why = reason.partition(": ")[2]
-    text = f"{_shown(look)} is not Delta's ({why}): our vacuum never touches it"
+    text = f"{_shown(look)} is not Delta's ({why}): VACUUM never touches it here"
     if theirs is None and look.unread is not None and not look.is_hidden:
-        return f"{text}; from when Delta Spark's may nobody can tell: {look.unread}."
+        return f"{text}; when Delta Spark may delete it is unknown: {look.unread}."
     if theirs is None:
-        return f"{text}, nor does Delta Spark's."
+        return f"{text}, nor in Delta Spark."
     if theirs > look.now_ms:
-        return f"{text}; Delta Spark's deletes it from {moment_in_words(theirs)}."
-    return f"{text}; Delta Spark's deletes it."
+        return f"{text}; in Delta Spark it is deletable from {moment_in_words(theirs)}."
+    return f"{text}; in Delta Spark it is deletable now."
 
 
-def _spans(look: FileLook) -> list[tuple[int, int]]:
+def _spans(look: FileFacts) -> list[tuple[int, int]]:
     """The versions in which the file was in use, as far as commits tell; what is live stays
     to the latest version."""
     spans: list[tuple[int, int]] = []
@@ -447,8 +445,8 @@ def _spans(look: FileLook) -> list[tuple[int, int]]:
     return _merged(spans)
 
 
-def _revived(look: FileLook, first: int) -> int:
-    """Since when a file is live that no commit that is left adds without another removing it:
+def _revived(look: FileFacts, first: int) -> int:
+    """Since when a file is live that no remaining commit adds without another removing it:
     the version of the checkpoint that has it, and `first` where none removes it."""
     last = max((found.version for found in look.mentions), default=first)
     checkpoint = look.snapshot.segment.checkpoint
@@ -468,7 +466,7 @@ def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _reason(
-    look: FileLook, kind: str, text: str, frees: int | None = None, theirs: int | None = None
+    look: FileFacts, kind: str, text: str, frees: int | None = None, theirs: int | None = None
 ) -> FileReason:
     spans = _spans(look)
     if spans and not look.live:
@@ -501,7 +499,7 @@ def _reason(
     )
 
 
-def _shown(look: FileLook) -> str:
+def _shown(look: FileFacts) -> str:
     return look.wanted.name if len(look.wanted.name) <= 200 else look.wanted.name[:197] + "..."
 
 

@@ -40,7 +40,7 @@ _LABEL: Final = "Counting the rows that leave and return"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowMoves:
+class RowEffect:
     """Rows that the newest version loses and gets back; None where that is not known, and
     `why_unknown` then says why. `at_most` says that both are upper bounds."""
 
@@ -73,7 +73,7 @@ class RowMoves:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnMoves:
+class ColumnEffect:
     """Columns, and fields inside them, that the newest schema loses, gets back, and gets with
     another name or type, by their path; `why_unknown` where a schema cannot be read."""
 
@@ -100,11 +100,11 @@ class ColumnMoves:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moves:
+class RestoreEffect:
     """What a restore does to rows and columns."""
 
-    rows: RowMoves
-    columns: ColumnMoves
+    rows: RowEffect
+    columns: ColumnEffect
 
     @property
     def sentence(self) -> str:
@@ -126,8 +126,10 @@ class Moves:
         }
 
 
-def row_moves(newest: Snapshot, target: Snapshot, files: Differing, watch: Watch) -> RowMoves:
-    """What becomes of rows where `files` differ."""
+def find_row_effect(
+    newest: Snapshot, target: Snapshot, files: Differing, watch: Watch
+) -> RowEffect:
+    """How many rows a restore removes and returns in the files that differ."""
     watch.step(0, None, _LABEL)
     back_pair, gone_pair = files.pairs
     whole_back, whole_gone = files.whole
@@ -138,10 +140,10 @@ def row_moves(newest: Snapshot, target: Snapshot, files: Differing, watch: Watch
         if isinstance(error, DeltaError) and error.kind == "cancelled":
             raise
         why = error.problem if isinstance(error, DeltaError) else str(error)
-        return RowMoves(removed=None, returned=None, why_unknown=why)
+        return RowEffect(removed=None, returned=None, why_unknown=why)
     if removed is None or returned is None:
         unknown = [part for part in (whole_gone, whole_back) if count_live(part) is None]
-        return RowMoves(
+        return RowEffect(
             removed=None if removed is None else removed + hidden,
             returned=None if returned is None else returned + shown,
             why_unknown=_why_uncounted(pa.concat_tables(unknown)),
@@ -150,8 +152,8 @@ def row_moves(newest: Snapshot, target: Snapshot, files: Differing, watch: Watch
         if removed == returned and _only_rearranged(target, newest, watch):
             removed = returned = 0
         else:
-            return RowMoves(removed=removed + hidden, returned=returned + shown, at_most=True)
-    return RowMoves(removed=removed + hidden, returned=returned + shown)
+            return RowEffect(removed=removed + hidden, returned=returned + shown, at_most=True)
+    return RowEffect(removed=removed + hidden, returned=returned + shown)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,25 +190,25 @@ def differing(back: pa.Table, gone: pa.Table) -> Differing:
     )
 
 
-def column_moves(newest: Snapshot, target: Snapshot) -> ColumnMoves:
+def find_column_effect(newest: Snapshot, target: Snapshot) -> ColumnEffect:
     """What becomes of columns and the fields inside them."""
     try:
         changes = schema_changes(newest, target)
     except CorruptLogError as error:
-        return ColumnMoves(why_unknown=error.problem)
+        return ColumnEffect(why_unknown=error.problem)
 
     def named(*kinds: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(found.path for found in changes if found.kind in kinds))
 
-    return ColumnMoves(
+    return ColumnEffect(
         removed=named("dropped"),
         returned=named("added"),
         changed=named("renamed", "widened", "type"),
     )
 
 
-def judge_rows(moves: RowMoves, newest: int) -> Verdict:
-    """Whether the name is to be typed: where rows leave, and where nobody knows."""
+def judge_rows(moves: RowEffect, newest: int) -> Verdict:
+    """Whether the name is to be typed: where rows leave, and where that is unknown."""
     if moves.removed == 0:
         return Verdict(guard="rows", outcome="allow", message="No row is removed.")
     known = "An unknown number of rows"
@@ -215,7 +217,7 @@ def judge_rows(moves: RowMoves, newest: int) -> Verdict:
     return Verdict(
         guard="rows",
         outcome="warn",
-        message=f"{known} of version {newest} will not be in the table any more.",
+        message=f"{known} of version {newest} will no longer be in the table.",
         remedy=f"Type the table's name and give a reason. Version {newest} can be restored as "
         "long as its files are kept.",
         asks_for_name=True,
@@ -316,5 +318,5 @@ def _verb(number: int) -> str:
 
 def _difference(net: int) -> str:
     if not net:
-        return "as many in all as now"
+        return "so the number of rows stays the same"
     return f"{abs(net):,} {'more' if net > 0 else 'fewer'} in all"

@@ -1,8 +1,8 @@
-"""Why files stay that their bounds as stored would rule out (spec: Per-file Statistics).
+"""Why files are read although their stored bounds would skip them (spec: Per-file Statistics).
 
-Bounds may say less than their values: NaN may be left out, texts and times may be cut. What they
-would rule out if they said all, and what the reference makes of them, is found by asking once
-more with narrower ranges.
+Bounds may be imprecise: NaN may be left out, strings and times may be truncated. Evaluating the
+predicate again with narrower ranges finds the files that precise bounds would skip, and those
+that Delta Spark skips.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from explorer.scan.predicate.predicate import (
     Conjunction,
     Constant,
     Disjunction,
-    Likeness,
+    LikeTest,
     Membership,
     Negation,
     NullTest,
@@ -42,7 +42,7 @@ _TIMES = ("timestamp", "timestamp_ntz")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptFor:
+class KeptByImprecision:
     """For each of some files that stay: whether it does so only because a row may be NaN
     (`nan`); because the bounds of a column may be imprecise, by that column (`imprecise`); or
     because of several of these together. `reference_skips` says where the reference takes the
@@ -54,9 +54,9 @@ class KeptFor:
     reference_skips: pa.BooleanArray
 
 
-def kept_for(
+def find_kept_by_imprecision(
     predicate: Predicate, columns: Sequence[StatisticsColumn], answers: Answers, count: int
-) -> KeptFor | None:
+) -> KeptByImprecision | None:
     """What keeps `count` files that all stay; None where nothing but their values can."""
     ranges = answers.ranges
     stored: dict[FieldPath, ColumnRange] = {}
@@ -81,7 +81,7 @@ def kept_for(
     times = {column.path for column in columns if _is_time(column)}
     theirs = {**all_exact, **{path: ranges[path] for path in times}}
     pushed = [item for item in predicate.conjuncts if _is_pushed(item)]
-    return KeptFor(
+    return KeptByImprecision(
         nan=nan,
         imprecise=imprecise,
         together=pc.and_not(ruled_out(all_exact), single),
@@ -113,7 +113,7 @@ def _is_pushed(condition: Condition) -> bool:
         ):
             own = domain_of(column.data_type)
             return own is not None and own.kind == domain.kind
-        case Likeness(matches=matches):
+        case LikeTest(matches=matches):
             return matches != "pattern"
         case NullTest(operand=operand):
             return isinstance(operand, ColumnReference)

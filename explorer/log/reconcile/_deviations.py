@@ -1,5 +1,5 @@
-"""Lines of the log that are not what the specification has, and whose actions are clear all the
-same: what is said of them (spec: Delta Log Entries)."""
+"""Lines of the log that deviate from the specification but are unambiguous, and the problems
+that report them (spec: Delta Log Entries)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from explorer.errors import Problem
-from explorer.log.commits.commit_file import OddLine, Oddness
+from explorer.log.commits.commit_file import DeviatingLine, Deviation
 
 
 @dataclass(slots=True, kw_only=True)
 class _Found:
-    """One kind of oddness: the first place in the log that has it, and how many have."""
+    """One kind of deviation: its first place in the log, and how many places have it."""
 
     name: str
     number: int
@@ -21,13 +21,13 @@ class _Found:
     lines: int = 1
 
 
-class OddLines:
-    """What is odd in a log; its files are taken newest first, lines of a file last first."""
+class Deviations:
+    """Counts the deviations of a log; takes its files newest first, lines of a file last first."""
 
     def __init__(self) -> None:
-        self._found: dict[Oddness, _Found] = {}
+        self._found: dict[Deviation, _Found] = {}
 
-    def take(self, lines: Iterable[OddLine]) -> None:
+    def take(self, lines: Iterable[DeviatingLine]) -> None:
         """Count some lines."""
         for line in lines:
             held = self._found.get(line.what)
@@ -44,19 +44,19 @@ class OddLines:
         return tuple(_problem(what, found) for what, found in self._found.items())
 
 
-_PROBLEMS: Final[Mapping[Oddness, str]] = {
+_PROBLEMS: Final[Mapping[Deviation, str]] = {
     "stray x": "has a stray 'x' behind an action",
     "byte order mark": "begins with a byte order mark",
     "partition value": "has a partition value that is not text",
 }
-_REASONS: Final[Mapping[Oddness, str]] = {
+_REASONS: Final[Mapping[Deviation, str]] = {
     "stray x": "An old writer of Databricks left it; the action before it is whole and was read",
     "byte order mark": "The specification has JSON without one; the action behind it was read",
     "partition value": "The specification has them as strings; a number was read as its digits",
 }
 
 
-def _problem(what: Oddness, found: _Found) -> Problem:
+def _problem(what: Deviation, found: _Found) -> Problem:
     also = ""
     if found.lines > 1:
         files = "this file" if found.files == 1 else f"{found.files:,} log files"

@@ -1,4 +1,5 @@
-"""What every planner begins with: the table as it is, and who it is."""
+"""The planning context: the newest version of a table, its listing and the clock, as every planner
+reads them first."""
 
 from __future__ import annotations
 
@@ -17,8 +18,9 @@ from explorer.table.times import Clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """The table at the moment of planning; `now_ms` is the planner's clock."""
+class PlanningContext:
+    """The table at the time of planning. `now_ms` is the planner's clock, in milliseconds since
+    1970."""
 
     table: Table
     listing: LogListing
@@ -28,12 +30,12 @@ class Look:
 
     @property
     def store(self) -> ReadStore:
-        """The door to the table's bytes, which cannot change anything."""
+        """The store of the table, which can only read."""
         return self.table.store
 
     @property
     def subject(self) -> Subject:
-        """Who the plan is about."""
+        """The table that the plan is for."""
         metadata = self.snapshot.metadata
         return Subject(
             uri=self.table.uri,
@@ -48,10 +50,12 @@ class Look:
         return anchor_of(self.store, self.snapshot.version)
 
 
-def look_at(table: Table, clock: Clock, watch: Watch = UNWATCHED) -> Look:
-    """The newest version of a table; raises what `Table.snapshot` raises."""
+def read_planning_context(table: Table, clock: Clock, watch: Watch = UNWATCHED) -> PlanningContext:
+    """Read the newest version of a table; raises what `Table.snapshot` raises."""
     listing = table.listing()
     # of one version, whoever commits meanwhile
     newest = build_segment(listing).version
     snapshot = table.snapshot(version=newest, progress=watch.progress, cancel=watch.cancel)
-    return Look(table=table, listing=listing, snapshot=snapshot, now_ms=clock(), watch=watch)
+    return PlanningContext(
+        table=table, listing=listing, snapshot=snapshot, now_ms=clock(), watch=watch
+    )

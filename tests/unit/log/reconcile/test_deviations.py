@@ -10,7 +10,7 @@ import pytest
 
 import explorer
 from explorer.errors import CorruptLogError
-from explorer.log.commits.commit_file import OddLine, parse_action
+from explorer.log.commits.commit_file import DeviatingLine, parse_action
 from tests.data_tables import field, struct
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 
@@ -92,12 +92,12 @@ def test_numbers_in_a_long_commit_are_read_like_those_in_a_short_one(tmp_path: P
 
 
 def test_what_a_number_stands_for_is_its_digits_and_a_truth_value_its_word() -> None:
-    odd: list[OddLine] = []
+    odd: list[DeviatingLine] = []
     line = b'{"remove":{"path":"a","partitionValues":{"a":1.50,"b":true,"c":null,"d":"x"}}}'
     action = parse_action(line, "a.json", 1, odd)
     values = {"a": "1.50", "b": "true", "c": None, "d": "x"}
     assert action["remove"]["partitionValues"] == values
-    assert odd == [OddLine("partition value", "a.json", 1)]
+    assert odd == [DeviatingLine("partition value", "a.json", 1)]
 
 
 def test_a_partition_value_that_is_an_object_stays_an_error(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Work in threads while the caller waits for a store, or works on what it has got."""
+"""Requests to a store made concurrently, in threads."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
 
-AT_ONCE = 32
+MOST_CONCURRENT = 32
 """Requests of about 50 ms each: clients of object stores keep that many connections."""
 
 # pieces of some thousand rows: enough that neither side waits for the other
 _AHEAD = 8
 
 
-def at_once(
+def run_concurrently(
     work: Callable[[Job], Answer], jobs: Iterable[Job], most: int, threads: int | None = None
 ) -> Generator[Answer, None, None]:
-    """`work` of each job, in their order, `most` of them under way: in as many threads, unless
-    `threads` says otherwise."""
+    """The results of `work` for all jobs, in their order. At most `most` jobs run at a time, in
+    as many threads unless `threads` says otherwise."""
     # it brings logging along, and what is read one after the other does without
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  # see above
 
@@ -45,15 +45,23 @@ def at_once(
                 left.cancel()
 
 
-def each(store: ReadStore, work: Callable[[Job], Answer], jobs: Iterable[Job]) -> Iterator[Answer]:
-    """`work` of each job, in their order: at once where the requests of `store` take
-    long, one after the other where threads would only be slower."""
-    return at_once(work, jobs, AT_ONCE) if offers(store, RangeStore) else map(work, jobs)
+def map_concurrently(
+    store: ReadStore, work: Callable[[Job], Answer], jobs: Iterable[Job]
+) -> Iterator[Answer]:
+    """The results of `work` for all jobs, in their order: concurrently where requests to `store`
+    take long, one after the other where threads would only be slower."""
+    return (
+        run_concurrently(work, jobs, MOST_CONCURRENT)
+        if offers(store, RangeStore)
+        else map(work, jobs)
+    )
 
 
-def read_ahead(items: Iterator[Answer]) -> Iterator[Answer]:
-    """The same items in the same order; a thread asks for the next ones meanwhile."""
-    with closing(at_once(lambda _: list(islice(items, 1)), repeat(None), _AHEAD, 1)) as pieces:
+def prefetch(items: Iterator[Answer]) -> Iterator[Answer]:
+    """The same items in the same order; a thread computes the next ones in advance."""
+    with closing(
+        run_concurrently(lambda _: list(islice(items, 1)), repeat(None), _AHEAD, 1)
+    ) as pieces:
         for found in pieces:
             if not found:
                 return

@@ -1,4 +1,4 @@
-"""Looking at all live files while someone looks on."""
+"""Reading all live files with progress, and stopping on request."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from explorer.log.actions.columns import ADD_COLUMNS, empty_table
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Watch
 from explorer.protocol.actions import FieldPath
-from explorer.storage.at_once import Answer
+from explorer.storage.concurrent_reads import Answer
 from explorer.table.snapshot import Snapshot
 
 
-def over_watched(
+def reduce_live_files(
     snapshot: Snapshot,
     columns: Sequence[str],
     leaves: Sequence[FieldPath],
@@ -24,10 +24,11 @@ def over_watched(
     watch: Watch,
     label: str,
 ) -> list[Answer]:
-    """What `reduce` makes of the live files, some thousand at a time, in the order of the log.
+    """The results of `reduce` for the live files, some thousand at a time, in the order of the
+    log.
 
-    `columns`, `leaves` and `reduce` are those of `LogState.reduce_files`. `watch` hears after
-    each piece how many files have been looked at, of all that there are.
+    `columns`, `leaves` and `reduce` are those of `LogState.reduce_files`. `watch` gets the
+    number of files read so far, and of all, after each piece.
     """
     if watch.progress is None and watch.cancel is None:
         return snapshot.over_files(lambda state: list(state.reduce_files(columns, leaves, reduce)))
@@ -41,9 +42,11 @@ def over_watched(
     return snapshot.over_files(ask)
 
 
-def watched_files(snapshot: Snapshot, columns: Sequence[str], watch: Watch, label: str) -> pa.Table:
-    """The same as `Snapshot.files` for columns that the log stores, with `watch` looking on."""
-    pieces = over_watched(snapshot, columns, (), _table_of, watch, label)
+def read_live_files(
+    snapshot: Snapshot, columns: Sequence[str], watch: Watch, label: str
+) -> pa.Table:
+    """`Snapshot.files` for columns that the log stores, with progress to `watch`."""
+    pieces = reduce_live_files(snapshot, columns, (), _table_of, watch, label)
     if not pieces:
         return empty_table(pa.schema([(name, ADD_COLUMNS[name][2]) for name in columns]))
     return snapshot.with_logical_names(pa.concat_tables(pieces))
@@ -54,7 +57,7 @@ def _table_of(files: FileColumns) -> pa.Table:
 
 
 class _Counted(Generic[Answer]):
-    """A `reduce` that tells how many files it has seen; several threads call it at once."""
+    """A `reduce` that reports how many files it has read; several threads call it at once."""
 
     def __init__(
         self, reduce: Callable[[FileColumns], Answer], watch: Watch, total: int, label: str
@@ -74,7 +77,7 @@ class _Counted(Generic[Answer]):
         return answer
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """In another process nobody looks on: there it is the bare question."""
+        """In another process there is no progress to report: there it is the bare function."""
         return _itself, (self._reduce,)
 
 

@@ -1,4 +1,4 @@
-"""Log files with their columns, read in threads while the one before is made use of."""
+"""Log files with their columns, which threads parse while the caller uses the file before."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from explorer.errors import DeltaError
 
 if TYPE_CHECKING:
-    from explorer.log.commits.line_columns import ColumnsToCome, LineColumns, LineReader
+    from explorer.log.commits.line_columns import LineColumns, LineReader, PendingColumns
 
 LARGE_FILE: Final = 64 * 1024
-"""Bytes; below it there is next to nothing to win."""
+"""Bytes; for smaller files threads gain next to nothing."""
 
 ENOUGH: Final = 512 * 1024
 """Bytes of one replay; below it importing Arrow costs more than all lines do."""
@@ -26,19 +26,19 @@ _MOST_MISSES: Final = 3
 
 
 class LogFile(NamedTuple):
-    """The bytes of a log file, and what its lines say, if Arrow could tell."""
+    """The bytes of a log file, and its lines as columns where Arrow could parse them."""
 
     data: bytes
     columns: LineColumns | None
 
 
 def with_columns(files: Iterator[bytes]) -> Iterator[LogFile]:
-    """The same files in the same order; large ones are read into columns meanwhile.
+    """The same files in the same order; threads parse large ones into columns.
 
-    An error of `files` is raised when all files before it have been given.
+    An error of `files` is raised after all files before it were yielded.
     """
     failed: DeltaError | None = None
-    waiting: deque[tuple[bytes, ColumnsToCome]] = deque()
+    waiting: deque[tuple[bytes, PendingColumns]] = deque()
     with _Starter() as starter:
         try:
             for data in files:
@@ -73,7 +73,7 @@ class _Starter(ExitStack):
         self._bytes = 0
         self._misses = 0
 
-    def start(self, data: bytes) -> ColumnsToCome | None:
+    def start(self, data: bytes) -> PendingColumns | None:
         self._bytes += len(data)
         if self._bytes < ENOUGH or self._misses >= _MOST_MISSES:
             return None
@@ -84,7 +84,7 @@ class _Starter(ExitStack):
             self._reader = self.enter_context(LineReader())
         return self._reader.begin(data)
 
-    def finish(self, data: bytes, coming: ColumnsToCome) -> LogFile:
+    def finish(self, data: bytes, coming: PendingColumns) -> LogFile:
         columns = coming.result()
         self._misses = self._misses + 1 if columns is None else 0
         return LogFile(data, columns)

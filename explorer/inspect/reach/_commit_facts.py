@@ -1,5 +1,5 @@
-"""What commits tell of each version: whether the change feed was enabled, whether its protocol can
-be read here, and which commits cannot be read themselves."""
+"""What the commits say about each version: whether the change feed was enabled, whether its
+protocol is supported here, and which commits cannot be read."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from explorer.table.feed_versions import feed_set_in
 from explorer.table.table import Table
 
 READ_AT_ONCE: Final = 1_000
-"""Commits that are read for when the change feed was enabled; of more, only on request."""
+"""More commits than these are only read on request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What commits say by version: whether the change feed was enabled, and of which versions
-    they do not tell (`silent`); and whether its protocol is one that this engine must not read,
-    with why the newest such is not. All are None where nobody looked. `unreadable` are the
-    commits that are there and cannot be read."""
+class CommitFacts:
+    """What the commits say, one flag for each version: `feeds`, whether the change feed was
+    enabled; `silent`, where they do not say; `refused`, whether this engine must refuse the
+    protocol, with the reason for the newest such version in `refusal`. All are None where the
+    commits were not read. `unreadable` are the versions of commits that cannot be read."""
 
     feeds: Flags | None
     silent: Flags | None = None
@@ -40,13 +40,13 @@ class Told:
     unreadable: tuple[int, ...] = ()
 
 
-NOTHING_TOLD: Final = Told(feeds=None)
+NO_COMMIT_FACTS: Final = CommitFacts(feeds=None)
 
 
-def read_told(table: Table, listing: LogListing, opens: Flags, watch: Watch) -> Told:
-    """What the commits say, each read once; of a log of no more than `READ_AT_ONCE` every line,
-    so that a commit that cannot be read is known. `opens` says by version whether it can be put
-    together."""
+def read_commit_facts(table: Table, listing: LogListing, opens: Flags, watch: Watch) -> CommitFacts:
+    """Read each commit once; in a log of at most `READ_AT_ONCE` commits every line, so that
+    malformed commits are found. `opens` says for each version whether it can be
+    reconstructed."""
     commits = listing.commits
     checkpoints = {found.version for found in listing.checkpoints}
     feeds, silent, refused = (np.zeros(len(opens), np.bool_) for _ in range(3))
@@ -79,7 +79,7 @@ def read_told(table: Table, listing: LogListing, opens: Flags, watch: Watch) -> 
             why = why_refused(table.protocol(version))
             refused[version] = why is not None
             refusal = refusal or why
-    return Told(
+    return CommitFacts(
         feeds=feeds,
         silent=silent,
         refused=refused,
@@ -90,7 +90,7 @@ def read_told(table: Table, listing: LogListing, opens: Flags, watch: Watch) -> 
 
 @dataclass(slots=True, kw_only=True)
 class _InForce:
-    """Whether the change feed is enabled, None where nobody knows, and why this engine must not
+    """Whether the change feed is enabled, None where that is unknown, and why this engine must not
     read the version."""
 
     is_on: bool | None

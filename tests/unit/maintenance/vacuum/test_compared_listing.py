@@ -17,7 +17,7 @@ from explorer.files.listed import ListedFiles
 from explorer.files.name_index import NameIndex
 from explorer.files.reachable import lacking_files
 from explorer.files.unkept import rows_kept_by_commits
-from explorer.maintenance.vacuum._vacuum_files import hold_against, lacking_events
+from explorer.maintenance.vacuum._vacuum_files import compare_listing, events_missing_files
 from tests.unit.maintenance.lake import Lake, planned, start, vacuum
 
 _PATHS = ["a", "b", "c%20d", "e", "/root/f", "/other/g", "/root/a"]
@@ -61,11 +61,11 @@ def test_events_lack_files_as_if_each_were_looked_for(
     files = ListedFiles(
         paths=_column(sorted(listed)), sizes=None, modified_ms=None, others=(), folders=1
     )
-    found = hold_against(files, NameIndex(_column(first)))
+    found = compare_listing(files, NameIndex(_column(first)))
     assert set(found.rest.paths.to_pylist()) == listed - set(first)
     assert set(found.gone.to_pylist()) == set(first) - listed
     wanted = np.logical_or(*lacking_files(events, files.paths))
-    lacking = lacking_events(events, kept_rows, _column(further), found)
+    lacking = events_missing_files(events, kept_rows, _column(further), found)
     assert lacking.tolist() == wanted.tolist()
 
 

@@ -1,8 +1,7 @@
-"""What Spark's own reader was given of late, so that a file which it does not read can be
-looked at again.
+"""The recent reads by Spark's own reader, so that a file at which it failed can be diagnosed.
 
-That Spark failed at a file says little of the file: the session may lack a right, memory or
-a codec. The judge is this package's own reader, which is the route ``files``.
+A failure of Spark says little about the file: the session may lack a permission, memory or a
+codec. This package's own reader, the route ``files``, decides whether the file is damaged.
 """
 
 from __future__ import annotations
@@ -40,14 +39,15 @@ _reads: deque[NativeRead] = deque(maxlen=_MOST_READS)
 _lock = threading.Lock()
 
 
-def remember(read: NativeRead) -> None:
-    """Keep what is about to be given to Spark, in the place of the oldest such read."""
+def remember_read(read: NativeRead) -> None:
+    """Remember a read that is about to start; the oldest one is forgotten."""
     with _lock:
         _reads.append(read)
 
 
-def find_read(path: str) -> tuple[NativeRead, int] | None:
-    """The newest read that has the file which Spark calls so, and its place there."""
+def find_recent_read(path: str) -> tuple[NativeRead, int] | None:
+    """The newest read that has the file with this path in Spark, and the position of the file in
+    it."""
     names = {_plain(path), _plain(unquote(path))}
     with _lock:
         newest_first = list(reversed(_reads))
@@ -58,9 +58,9 @@ def find_read(path: str) -> tuple[NativeRead, int] | None:
     return None
 
 
-def look_again(read: NativeRead, at: int) -> DeltaError | None:
-    """What our own reader says of a file of the read: the error that the route ``files`` would
-    end with, or None where it reads all of its rows or the file is larger than `MOST_BYTES`."""
+def diagnose_file(read: NativeRead, at: int) -> DeltaError | None:
+    """Read a file with this package's own reader: the error that it raises, or None where it
+    reads all rows, or where the file is larger than `MOST_BYTES`."""
     one = read.files.slice(at, 1)
     if (one.column("size")[0].as_py() or 0) > MOST_BYTES:
         return None

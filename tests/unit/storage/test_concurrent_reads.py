@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from explorer.storage.at_once import read_ahead
+from explorer.storage.concurrent_reads import prefetch
 
 
 def test_items_come_in_their_order_and_not_many_are_read_ahead() -> None:
@@ -17,15 +17,15 @@ def test_items_come_in_their_order_and_not_many_are_read_ahead() -> None:
             made.append(number)
             yield number
 
-    found = read_ahead(items())
+    found = prefetch(items())
     assert next(found) == 0
     assert next(found) == 1
     found.close()  # type: ignore[attr-defined]  # a generator
     count = len(made)
     assert made == [*range(count)]
     assert 2 <= count <= 12
-    assert list(read_ahead(items())) == [*range(100)]
-    assert list(read_ahead(iter([]))) == []
+    assert list(prefetch(items())) == [*range(100)]
+    assert list(prefetch(iter([]))) == []
 
 
 def test_error_of_an_item_reaches_who_asks_for_it() -> None:
@@ -33,7 +33,7 @@ def test_error_of_an_item_reaches_who_asks_for_it() -> None:
         yield 1
         raise ValueError("broken")
 
-    found = read_ahead(items())
+    found = prefetch(items())
     assert next(found) == 1
     with pytest.raises(ValueError, match="broken"):
         next(found)
