@@ -97,6 +97,9 @@ def _in_order(rows: DataFrame, statement: RowStatement) -> DataFrame:
         return rows
     from pyspark.sql import functions as fn
 
+    # Always sorted: a million rows of eight columns and two tasks took as long either way into 20
+    # partitions (2.3 s), and into 1,000 of them 5 s and 2,000 files with a sort, 120 s and 100,000
+    # files without; a worker had at most 240 MiB.
     # Spark drops a sort that the caller made below another one, unless something is in between
     # that it cannot look through
     kept = rows.filter(fn.monotonically_increasing_id() >= fn.lit(0))
