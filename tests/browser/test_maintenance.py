@@ -66,7 +66,7 @@ def test_vacuum_of_the_demo_from_plan_to_receipt(
     page.goto(keeper.address(table))
     plan(page, "Vacuum")
     consequence = page.locator(".dx-consequence").inner_text()
-    number = re.match(r"Deletes ([\d,]+) files", consequence)
+    number = re.match(r"Permanently deletes ([\d,]+) files", consequence)
     assert number
     assert "can no longer be read" in consequence
     button = page.get_by_role("button", name=f"Delete {number[1]} files")

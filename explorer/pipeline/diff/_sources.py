@@ -79,7 +79,7 @@ class FileSource:
             store=self.store,
             request=_partitioned(self.request, partitions),
             only="delete" if side == "before" else "insert",
-            own_layout=self.layout_before if side == "before" else None,
+            own_layout=self.layout_before if side == "before" else self.request.layout,
         )
         groups = group_files(tasks, parallelism(spark))
         return run_groups(spark, groups, read, spark_schema(spark_feed_schema(self.request)))

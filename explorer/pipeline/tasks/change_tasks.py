@@ -80,8 +80,8 @@ class ReadChanges:
     knows_types: bool = False
     """Whether rows of a type that the specification does not name are an error."""
     own_layout: RowLayout | None = None
-    """That of the version whose files they are, where it is not the request's: a file without
-    any column of it is an error, and one without any of the request's may be right."""
+    """That of the version whose files they are, where it is known: a file without any column of
+    it is an error, and one without any of the request's may be right."""
 
     def __call__(self, tasks: pa.Table) -> Batches:
         """The rows, change by change, with `spark_feed_schema`."""

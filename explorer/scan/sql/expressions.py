@@ -94,7 +94,7 @@ def _check_fixed_times(tokens: tuple[Token, ...], *, has_times: bool) -> None:
         if token.kind == "string" and token.text[1:-1].strip().lower().startswith(_CLOCK_WORDS):
             raise refused(
                 f"has the time {token.text[:60]}",
-                "it is another one each time",
+                "it is differs from call to call",
                 "Write a date, as DATE '2026-01-31'.",
             )
 
