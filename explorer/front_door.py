@@ -11,8 +11,8 @@ from typing import Any
 def lazy_names(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The `__getattr__` and `__dir__` of a package; `homes` has the module below it that
-    defines each of the names in its `__all__`."""
+    """The `__getattr__` of a package, and a `__dir__` that has the names of its `__all__`; `homes`
+    has the module below it that defines each of them."""
     names = vars(sys.modules[package])
 
     def load(name: str) -> Any:
@@ -23,6 +23,6 @@ def lazy_names(
         return value
 
     def listed() -> list[str]:
-        return sorted({*names, *homes})
+        return sorted(names["__all__"])
 
     return load, listed

@@ -19,7 +19,7 @@ from explorer.errors import DeltaError
 from explorer.log.actions.columns import string_column
 from explorer.log.plain_arrays import FALSE
 from explorer.log.state.file_columns import FileColumns
-from explorer.progress import UNWATCHED, Watch
+from explorer.progress import UNWATCHED, Watch, while_working
 from explorer.rows.data_file.data_file import DataFile
 from explorer.rows.data_file.parquet_file import open_data_file, reading
 from explorer.rows.data_file.unrelated_file import is_unrelated, unrelated_problem
@@ -89,10 +89,12 @@ def not_shown(snapshot: Snapshot, files: pa.Table) -> pa.Table:
     return files.filter(pc.invert(is_shown))
 
 
-def tell_unrelated(snapshot: Snapshot, files: pa.Table) -> UnrelatedFiles:
+def tell_unrelated(snapshot: Snapshot, files: pa.Table, watch: Watch = UNWATCHED) -> UnrelatedFiles:
     """What `find_unrelated` finds among files of a version, which its `problems` tell from then
-    on."""
-    found = find_unrelated(snapshot.store, layout_of(snapshot), files)
+    on. Cancelled, it does not wait for a file that takes long to open."""
+    layout = layout_of(snapshot)
+    look = partial(find_unrelated, snapshot.store, layout, files)
+    found = while_working(look, watch, _READING)
     if found.paths:
         snapshot.tell(unrelated_problem(snapshot.version, found.paths[0], len(found.paths)))
     return found

@@ -17,6 +17,7 @@ from explorer import pipeline
 from explorer.errors import CorruptDataError
 from explorer.pipeline.native.route import Route
 from explorer.rows.unrelated_files import MOST_FOOTERS
+from tests.change_feeds import Feed
 from tests.data_tables import DataTable, field, struct
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 
@@ -98,7 +99,12 @@ def test_a_profile_counts_nulls_and_tells(spark: SparkSession, tmp_path: Path) -
     assert [TOLD in problem.problem for problem in snapshot.problems] == [True]
 
 
-def test_the_data_source_stops_the_job(spark: SparkSession, tmp_path: Path) -> None:
+def test_changes_and_the_data_source_stop_the_job(spark: SparkSession, tmp_path: Path) -> None:
+    feed = Feed(tmp_path / "feed")
+    feed.file("foreign", x=[1, 2])
+    feed.commit(add("foreign"))
+    table = explorer.open_table(feed.folder.root)
+    stops(pipeline.read_changes(table, 0, spark=spark).collect)
     pipeline.register(spark)
     place = table_of(tmp_path / "t").uri
     stops(spark.read.format("delta_explorer").load(place).collect)

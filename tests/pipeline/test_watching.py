@@ -54,6 +54,21 @@ class SlowStore(LocalStore):
         return super().open_input(path)
 
 
+class ClosedStore(LocalStore):
+    """A local folder whose data files open when somebody lets them."""
+
+    def __init__(self, root: str) -> None:
+        super().__init__(root)
+        self.asked, self.gate = threading.Event(), threading.Event()
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """The file, once the gate is open."""
+        if not path.startswith("_delta_log"):
+            self.asked.set()
+            self.gate.wait(_SLOW)
+        return super().open_input(path)
+
+
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> explorer.Table:
     """Two versions of two files each, in a store that is slow; with a change feed."""
@@ -180,3 +195,35 @@ def test_diff_and_profile_report_their_tasks(
     pipeline.profile(snapshot, ["id"], spark, progress=seen.append)
     assert seen
     assert seen[-1].done == seen[-1].total
+
+
+def _watched_read(snapshot: explorer.Snapshot, spark: SparkSession, cancel: Cancel) -> None:
+    with pipeline.watching(spark, cancel=cancel):
+        pipeline.read(snapshot, spark)
+
+
+_LOOKS: dict[str, Callable[[explorer.Snapshot, SparkSession, Cancel], object]] = {
+    "profile": lambda snapshot, spark, cancel: pipeline.profile(
+        snapshot, ["id"], spark, cancel=cancel
+    ),
+    "read": _watched_read,
+}
+
+
+@pytest.mark.parametrize("name", _LOOKS)
+def test_a_look_at_footers_before_the_job_is_stopped(
+    name: str, spark: SparkSession, slow: explorer.Table
+) -> None:
+    store, cancel = ClosedStore(slow.uri), Cancel()
+    snapshot = explorer.Table(store).snapshot()
+    stopper = threading.Thread(target=lambda: store.asked.wait(_SLOW) and cancel.cancel())
+    stopper.start()
+    began = time.monotonic()
+    try:
+        with pytest.raises(CancelledError):
+            _LOOKS[name](snapshot, spark, cancel)
+        assert store.asked.is_set()
+        assert time.monotonic() - began < _SLOW / 2
+    finally:
+        store.gate.set()
+        stopper.join()

@@ -28,8 +28,6 @@ from explorer.protocol.filenames import render_commit_name
 from explorer.rows.changes.change_actions import Change, RecordedChanges, WholeFile
 from explorer.rows.changes.change_range import CHANGE_COLUMNS, ChangeRange, TableState
 from explorer.rows.changes.feed import ChangeFeed, CommitChanges, read_change
-from explorer.rows.data_file.data_file import DataFile
-from explorer.rows.data_file.unrelated_file import untold_error
 from explorer.rows.layout import layout_of
 from explorer.rows.python_values import plain_values
 from explorer.rows.read import RowScan
@@ -293,10 +291,6 @@ class _Search:
         """A commit whose partition values go by the names of one layout."""
         return replace(self.feed, request=layout.request or self.request).commit(version)
 
-    def _stop_at(self, file: DataFile) -> None:
-        """A file without a column of the table may have held the row, and cannot be searched."""
-        raise untold_error(file, self.feed.request.layout.version)
-
     def _changed(
         self,
         commit: CommitChanges,
@@ -312,8 +306,7 @@ class _Search:
                 continue
             self._count(change.file.size)
             try:
-                store = self.feed.range.table.store
-                for batch in read_change(store, change, commit, request, unrelated=self._stop_at):
+                for batch in read_change(self.feed.range.table.store, change, commit, request):
                     watch.step(self.files_read, None, "Reading files")
                     batches.append(batch.filter(evaluate(self.predicate.condition, batch)))
             except DeltaError as error:

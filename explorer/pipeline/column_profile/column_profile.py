@@ -29,7 +29,7 @@ from explorer.pipeline.column_profile.facts import (
     only_wanted,
 )
 from explorer.pipeline.jobs.visibility import check_visible
-from explorer.pipeline.jobs.watching_jobs import watched
+from explorer.pipeline.jobs.watching_jobs import current_watch, watched
 from explorer.pipeline.large.large_scan import read_on_spark
 from explorer.pipeline.large.large_table import LargeSnapshot
 from explorer.pipeline.native.pushdown import quoted
@@ -173,7 +173,7 @@ class ProfiledRows:
         if isinstance(self.snapshot, LargeSnapshot):
             return frozenset()  # the list stays on Spark, where one stops the job
         files = not_shown(self.snapshot, self.snapshot.files(["path", "size"]))
-        return frozenset(tell_unrelated(self.snapshot, files).paths)
+        return frozenset(tell_unrelated(self.snapshot, files, current_watch()).paths)
 
     def _run(self, task: CountValues, schema: SparkSchema) -> DataFrame:
         if isinstance(self.snapshot, LargeSnapshot):

@@ -79,7 +79,7 @@ class FileSource:
             store=self.store,
             request=_partitioned(self.request, partitions),
             only="delete" if side == "before" else "insert",
-            own_layout=self.layout_before if side == "before" else self.request.layout,
+            former=(self.layout_before,) if side == "before" else (),
         )
         groups = group_files(tasks, parallelism(spark))
         return run_groups(spark, groups, read, spark_schema(spark_feed_schema(self.request)))
@@ -92,13 +92,16 @@ class FeedSource:
     store: ReadStore
     request: RowRequest
     tasks: pa.Table
+    former: tuple[RowLayout, ...]
     must_net: bool = True
 
     def read(self, spark: SparkSession, side: Side) -> DataFrame:
         """See `RowSource.read`."""
         from pyspark.sql import functions as fn
 
-        read = ReadChanges(store=self.store, request=self.request, knows_types=True)
+        read = ReadChanges(
+            store=self.store, request=self.request, knows_types=True, former=self.former
+        )
         groups = group_files(self.tasks, parallelism(spark))
         frame = run_groups(spark, groups, read, spark_schema(spark_feed_schema(self.request)))
         return frame.filter(fn.col(CHANGE_COLUMNS[0]).isin(*_TYPES[side]))
@@ -122,7 +125,7 @@ def find_feed(
     sizes = [sum_of(side.column("size")) for side in (found, tasks.before, tasks.after)]
     if WORTH * sizes[0] >= sizes[1] + sizes[2]:
         return None
-    return FeedSource(store=newer.store, request=request, tasks=found)
+    return FeedSource(store=newer.store, request=request, tasks=found, former=feed.former_layouts)
 
 
 def partitions_of(older: Snapshot, newer: Snapshot) -> frozenset[str]:

@@ -6,11 +6,12 @@ import contextlib
 import threading
 import uuid
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from explorer.pipeline.jobs.failures import clear_errors
 from explorer.pipeline.session import choose_session, is_connect
-from explorer.progress import Cancel, Progress, ProgressCallback, Watch
+from explorer.progress import UNWATCHED, Cancel, Progress, ProgressCallback, Watch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,6 +22,14 @@ _GROUP_PROPERTIES: Final = (
     "spark.job.description",
     "spark.job.interruptOnCancel",
 )
+
+
+_CURRENT: ContextVar[Watch] = ContextVar("watch", default=UNWATCHED)
+
+
+def current_watch() -> Watch:
+    """What stops the work of this thread within `watching`, for what is done before a job."""
+    return _CURRENT.get()
 
 
 @contextlib.contextmanager
@@ -54,11 +63,13 @@ def watching(
         name="delta-explorer-watch",
         daemon=True,
     )
+    token = _CURRENT.set(Watch(cancel=cancel))  # progress counts tasks
     try:
         with clear_errors(label), jobs.named():
             looker.start()
             yield
     finally:
+        _CURRENT.reset(token)
         ended.set()
         looker.join()
     report.end()

@@ -55,5 +55,5 @@ def read_changes(  # what is asked for, with what, and who looks on
     watch.step(2 * len(versions), 2 * len(versions), _LABEL)
     with clear_errors(f"Reading the changes of {table.uri}"):
         groups = group_files(tasks, parallelism(session))
-        read = ReadChanges(store=table.store, request=feed.request)
+        read = ReadChanges(store=table.store, request=feed.request, former=feed.former_layouts)
         return marked_rows(run_groups(session, groups, read, schema), table.store)

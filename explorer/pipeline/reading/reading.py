@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from explorer.errors import Problem, UnsupportedError
 from explorer.pipeline.jobs.failures import clear_errors
 from explorer.pipeline.jobs.visibility import check_visible
+from explorer.pipeline.jobs.watching_jobs import current_watch
 from explorer.pipeline.large.large_scan import LargeScan, read_on_spark, scan_on_spark
 from explorer.pipeline.large.large_table import LargeSnapshot
 from explorer.pipeline.native.paths import NativePaths
@@ -199,7 +200,7 @@ def _judged(plan: ReadPlan) -> UnrelatedFiles:
     files = scan.kept.select(["path", "size"])
     if not isinstance(snapshot, LargeSnapshot):  # there statistics would take a job
         files = not_shown(snapshot, files)
-    return tell_unrelated(snapshot, files)
+    return tell_unrelated(snapshot, files, current_watch())
 
 
 def _is_long(scan: ScanPlan | LargeScan) -> bool:

@@ -112,7 +112,9 @@ class DeltaSource(DataSource):
             asked, request = self._asked, self._request
             if isinstance(asked, ChangeFeed):
                 tasks = build_change_tasks(asked.commit(item) for item in asked.range.versions)
-                changes = ReadChanges(store=asked.range.table.store, request=request)
+                changes = ReadChanges(
+                    store=asked.range.table.store, request=request, former=asked.former_layouts
+                )
                 return DeltaReader(group_files(tasks, _SLOTS), changes, self.mark)
             groups = group_files(asked.files([*FILE_COLUMNS, NUM_RECORDS]), _SLOTS)
             files = ReadFiles(store=asked.store, request=request)

@@ -21,10 +21,8 @@ from explorer.rows.changes.change_actions import (
 from explorer.rows.changes.change_range import CHANGE_COLUMNS
 from explorer.rows.changes.feed import CommitChanges, check_labels, feed_schema, read_change
 from explorer.rows.data_file.data_file import DataFile, data_files
-from explorer.rows.data_file.unrelated_file import untold_error
 from explorer.rows.layout import RowLayout
 from explorer.rows.request import RowRequest
-from explorer.rows.unrelated_files import find_unrelated
 from explorer.storage.ports import ReadStore
 
 CHANGE_TASKS: Final = pa.schema(
@@ -79,9 +77,9 @@ class ReadChanges:
     """Of files that were added, removed or got another vector, rows of this type alone."""
     knows_types: bool = False
     """Whether rows of a type that the specification does not name are an error."""
-    own_layout: RowLayout | None = None
-    """That of the version whose files they are, where it is known: a file without any column of
-    it is an error, and one without any of the request's may be right."""
+    former: tuple[RowLayout, ...] = ()
+    """Layouts beside the request's by which files may have been written: one without any column
+    of them all is an error."""
 
     def __call__(self, tasks: pa.Table) -> Batches:
         """The rows, change by change, with `spark_feed_schema`."""
@@ -93,20 +91,9 @@ class ReadChanges:
                 yield batch.cast(schema)
 
     def _read(self, change: Change, commit: CommitChanges) -> Batches:
-        unrelated = None if self.own_layout is None else self._check_own
-        return read_change(self.store, change, commit, self.request, self.only, unrelated=unrelated)
-
-    def _check_own(self, file: DataFile) -> None:
-        """Raise for a file that has no column of its own version."""
-        layout = self.own_layout
-        if layout is not None and find_unrelated(self.store, layout, _listed(file)).paths:
-            raise untold_error(file, layout.version)
-
-
-def _listed(file: DataFile) -> pa.Table:
-    return pa.table(
-        {"path": pa.array([file.path], pa.string()), "size": pa.array([file.size], pa.int64())}
-    )
+        return read_change(
+            self.store, change, commit, self.request, self.only, former=lambda: self.former
+        )
 
 
 def _row(change: Change, commit: CommitChanges) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
-from explorer.errors import CorruptDataError, CorruptLogError, Problem
+from explorer.errors import CorruptDataError, CorruptLogError, DeltaError, Problem
 from explorer.log.actions.columns import (
     TIME,
     int64_scalar,
@@ -30,7 +30,7 @@ from explorer.protocol.deletion_vectors import (
     render_descriptor,
 )
 from explorer.protocol.features.column_mapping import physical_name
-from explorer.protocol.schema import STRING
+from explorer.protocol.schema import STRING, parse_schema
 from explorer.rows.changes.change_actions import (
     Change,
     ChangedVector,
@@ -46,9 +46,9 @@ from explorer.rows.data_file.data_file import DataFile
 from explorer.rows.data_file.deletion_vectors import read_deletion_vectors
 from explorer.rows.data_file.parquet_file import open_data_file, reading
 from explorer.rows.data_file.partition_columns import constant_column
-from explorer.rows.data_file.read_file import open_rows
-from explorer.rows.data_file.unrelated_file import unrelated_problem
-from explorer.rows.layout import layout_of
+from explorer.rows.data_file.read_file import FileRows, open_rows
+from explorer.rows.data_file.unrelated_file import is_unrelated, unrelated_problem, untold_error
+from explorer.rows.layout import RowLayout, build_layout, layout_of
 from explorer.rows.read import check_limit
 from explorer.rows.request import RowRequest, build_request, first_rows
 from explorer.storage.ports import ReadStore
@@ -126,10 +126,38 @@ class ChangeFeed:
         unrelated = None if tell is None else lambda file: found.update([file.path])
         try:
             for change in commit.changes:
-                yield from read_change(store, change, commit, self.request, unrelated=unrelated)
+                yield from read_change(
+                    store,
+                    change,
+                    commit,
+                    self.request,
+                    former=lambda: self.former_layouts,
+                    unrelated=unrelated,
+                )
         finally:
             if tell is not None and found:
                 tell(unrelated_problem(version, next(iter(found)), len(found)))
+
+    @cached_property
+    def former_layouts(self) -> tuple[RowLayout, ...]:
+        """That of the version before the range, whose files the first commit may have removed when
+        it replaced all columns; none where it cannot be known any more. (Within the range no
+        column goes: `plan_changes` refuses that.)"""
+        table, before = self.range.table, self.range.versions.start - 1
+        if before < 0:
+            return ()
+        try:
+            metadata = table.metadata(before)
+            layout = build_layout(
+                schema=parse_schema(metadata.schema_string),
+                protocol=table.protocol(before),
+                metadata=metadata,
+                uri=table.uri,
+                version=before,
+            )
+        except DeltaError:
+            return ()
+        return (layout,)
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
@@ -174,24 +202,26 @@ def feed_schema(request: RowRequest) -> pa.Schema:
     return pa.schema([*request.schema, *(pa.field(*item) for item in kinds)])
 
 
-def read_change(  # what is read, as what, and who is told
+def read_change(  # noqa: PLR0913  # what is read, as what, and who is told
     store: ReadStore,
     change: Change,
     commit: CommitChanges,
     request: RowRequest,
     only: ChangeType | None = None,
+    *,
+    former: Callable[[], Sequence[RowLayout]] = tuple,
     unrelated: Callable[[DataFile], None] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of one change of a commit, with `feed_schema`; of the commit only its version
     and time are asked for. With `only` those of a file that was added, removed or got another
     vector are rows of that type alone. `unrelated` hears of a file with rows that has no column
-    in common with the table, and is all NULL. Raises what
-    `read_file` raises."""
+    in common with the table, nor with one of its `former` layouts, and is all NULL; without it
+    such a file is an error. Raises what `read_file` raises."""
     number = int64_scalar(commit.version)
     time = time_column([commit.time_ms])[0]
     schema = feed_schema(request)
     request = replace(request, layout=replace(request.layout, version=commit.version))
-    read = _ReadFile(store=store, request=request, unrelated=unrelated)
+    read = _ReadFile(store=store, request=request, former=former, unrelated=unrelated)
     for rows, types in _rows(read, change, only):
         count = rows.num_rows
         extra = [types, constant_column(number, count), constant_column(time, count)]
@@ -231,7 +261,7 @@ def read_changes(  # noqa: PLR0913  # what is asked for, who hears of it, and wh
     not enabled at one of them, commits are gone, or the schema changed by more than new
     columns and wider types; and what `read_rows` raises for files. `tell` hears of each version
     with files that have rows and no column in common with the table: their rows are then all
-    NULL.
+    NULL, and without `tell` such a file raises `CorruptDataError`.
     """
     check_limit(limit)
     watch = Watch(progress=progress, cancel=cancel)
@@ -247,15 +277,20 @@ class _ReadFile:
 
     store: ReadStore
     request: RowRequest
+    former: Callable[[], Sequence[RowLayout]]
     unrelated: Callable[[DataFile], None] | None
 
     def __call__(self, file: DataFile) -> Iterator[pa.RecordBatch]:
         """The rows of a file."""
         with open_rows(self.store, file, self.request) as rows:
-            # files from before an overwrite with other columns are no fault of the table
-            if rows.is_unrelated and self.unrelated is not None:
+            if rows.is_unrelated and self._was_never_related(rows):
+                if self.unrelated is None:
+                    raise untold_error(file, self.request.layout.version)
                 self.unrelated(file)
             yield from rows.batches()
+
+    def _was_never_related(self, rows: FileRows) -> bool:
+        return all(is_unrelated(rows.opened.schema, layout) for layout in self.former())
 
 
 Labelled = Iterator[tuple[pa.RecordBatch, pa.Array]]

@@ -11,7 +11,7 @@ import pytest
 import explorer
 import explorer.inspect as look
 from explorer.cli.main import run
-from explorer.errors import Problem
+from explorer.errors import CorruptDataError, Problem
 from explorer.progress import UNWATCHED
 from tests.change_feeds import Feed, hiding
 from tests.tables import add, remove
@@ -48,11 +48,13 @@ def test_each_version_with_such_a_file_is_told(tmp_path: Path) -> None:
     assert "_change_data/c" in told[-1].reason
 
 
-def test_without_anybody_to_be_told_its_rows_are_null(tmp_path: Path) -> None:
-    """As rows from before an overwrite with other columns are, which is no fault of a table."""
+def test_without_anybody_to_be_told_such_a_file_is_an_error(tmp_path: Path) -> None:
     feed = foreign_feed(tmp_path / "t")
     for version in (2, 3, 4):
-        assert feed.read(version, version)
+        with pytest.raises(CorruptDataError, match=TOLD) as caught:
+            feed.read(version, version)
+        assert f"of version {version}" in caught.value.problem
+    assert feed.told(1, 1) == [(1, "insert", 1)]
 
 
 def test_a_sound_feed_is_not_told(tmp_path: Path) -> None:
