@@ -23,7 +23,7 @@ from explorer.pipeline.planned_writes._file_inputs import (
 )
 from explorer.pipeline.planned_writes._plan_digest import check_digest, digest_of, table_document
 from explorer.pipeline.writing.places import open_place
-from explorer.pipeline.writing.write import check_for_spark, write_to
+from explorer.pipeline.writing.write import write_to
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.actions import Metadata
 from explorer.protocol.features.registry import supported_features
@@ -156,8 +156,6 @@ def _plan(
     statement = found if isinstance(found, RowStatement) else None
     removed: tuple[int | None, int | None] = (0, 0)
     if statement is not None:
-        if statement.gate.needs_spark is not None:
-            check_for_spark(statement)
         removed = (None, None) if statement.is_dynamic else statement.files_that_go()
     after = base if statement is None else statement.metadata
     plan = WritePlan(

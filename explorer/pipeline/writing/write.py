@@ -135,13 +135,14 @@ def write_to(  # noqa: PLR0913  # where, what, how, and who looks on
         watch=watch,
         approve=approve,
     )
-    for is_last in (False,) * (_TRIES - 1) + (True,):
+    tries_left = _TRIES
+    while True:
         found = job.run()
         if isinstance(found, WriteResult):
             return found
-        if is_last or not found.is_for_another_try:
+        tries_left -= 1
+        if not (tries_left and found.is_for_another_try):
             raise found.conflict.as_error()
-    raise AssertionError("the last try ends")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,22 +204,10 @@ class _Job:
                 remedy='Write with engine="auto" or engine="spark", which need pyspark and Java.',
                 kind="missing_dependency",
             )
-        check_for_spark(statement)
         # nobody who writes rows of Arrow has to have pyspark
         from explorer.pipeline.writing._spark_write import write_on_spark  # noqa: PLC0415
 
         return write_on_spark(statement, rows, self.spark, self.watch)
-
-
-def check_for_spark(statement: RowStatement) -> None:
-    """Raise `UnsupportedError` where tasks of Spark cannot write the rows."""
-    if statement.gate.identity_columns:
-        raise UnsupportedError(
-            "Rows without numbers for an identity column cannot be written by Spark.",
-            reason="Its tasks do not know which numbers other tasks give out.",
-            remedy="Write rows of Arrow or pandas, which are written in this process.",
-            spec="Identity Columns",
-        )
 
 
 Written: TypeAlias = tuple[pa.Table, Mapping[str, int]]

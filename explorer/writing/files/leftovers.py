@@ -79,12 +79,7 @@ def raise_with(left: Leftovers, error: BaseException) -> None:
 
 def remove_files(store: WriteStore, paths: Sequence[str]) -> Leftovers:
     """Delete files that no version knows; what cannot be removed is told."""
-    left = []
-    for path in paths:
-        try:
-            store.delete(path)
-        except DeltaError:
-            left.append(path)
+    left = [path for path in paths if not _removed(store, path)]
     return Leftovers(num_removed=len(paths) - len(left), left=tuple(left), num_left=len(left))
 
 

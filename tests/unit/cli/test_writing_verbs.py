@@ -111,11 +111,6 @@ def test_a_write_that_needs_spark_says_so_before(command: Command, given: Path) 
     code, out, _ = command("write", "t", given.name)
     assert code == 0
     assert "! Spark is needed: `u` is computed as upper(land)." in out
-    columns = "id BIGINT, land STRING, u STRING GENERATED ALWAYS AS (upper(land))"
-    pipeline.create("n", f"{columns}, k BIGINT GENERATED ALWAYS AS IDENTITY")
-    code, out, err = command("write", "n", given.name)
-    assert (code, out) == (1, "")
-    assert "identity column cannot be written by Spark" in err
 
 
 def test_every_option_reaches_the_write(command: Command, given: Path) -> None:
