@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pickle
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pyarrow as pa
 from pyspark.sql.datasource import (  # noqa: TID253  # imported where the format is registered
@@ -18,12 +19,15 @@ from explorer.errors import UnsupportedError
 from explorer.pipeline.tasks.attempts import attempt_number, part_number
 from explorer.pipeline.tasks.task_failures import ErrorMark
 from explorer.storage.ports import WriteStore
-from explorer.writing.files.leftovers import remove_files
+from explorer.writing.files.leftovers import remove_files, remove_files_named
 from explorer.writing.files.row_files import WRITTEN_ROWS, RowFiles, RowForm, names_of
 from explorer.writing.gate.arrow_gate import ArrowGate
 from explorer.writing.gate.plan import GatePlan
 from explorer.writing.statements.options import WriteResult
 from explorer.writing.statements.row_statement import RowStatement
+
+_LONGEST_END: Final = 2.5
+"""Seconds until Spark has ended the tasks of a job that failed."""
 
 _IDENTITY: Final = (
     "It has an identity column, whose numbers have to be given out by one process, and the tasks "
@@ -86,15 +90,16 @@ class BatchWriter(DataSourceArrowWriter):
 
     def __init__(self, statement: RowStatement | WriteResult, mark: ErrorMark) -> None:
         self._mark = mark
-        self._is_done = isinstance(statement, WriteResult)
-        self._task = None if isinstance(statement, WriteResult) else build_task(statement, mark)
+        self._task: WriteByTask | None = None
+        if isinstance(statement, RowStatement):
+            self._task, self._id = build_task(statement, mark), statement.id
         self._statement = pickle.dumps(statement)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """The rows of one task, in files."""
         if self._task is None:
             return Told(rows=b"")
-        return self._task(iterator, uuid4())
+        return self._task(iterator, self._id)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Make what all tasks wrote the next version."""
@@ -108,15 +113,24 @@ class BatchWriter(DataSourceArrowWriter):
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Remove what was written, unless a commit was begun."""
-        if self._task is not None:
-            abandon(self._task.store, messages)
+        if self._task is None or was_begun(messages):
+            return
+        remove_files_named(self._task.store, str(self._id))
+        # a task that Spark ends meanwhile may still make a file
+        time.sleep(_LONGEST_END)
+        remove_files_named(self._task.store, str(self._id))
+
+
+def was_begun(messages: Sequence[WriterCommitMessage | None]) -> bool:
+    """Whether a commit may have been begun, whose outcome may be unknown, where Spark gives a
+    statement up: it does so as well where the commit itself failed, and then every task has told
+    what it wrote. The commit has removed by itself what surely is not part of a version."""
+    return all(isinstance(message, Told) for message in messages)
 
 
 def abandon(store: WriteStore, messages: Sequence[WriterCommitMessage | None]) -> None:
-    """What becomes of files where Spark gives a statement up. It does so as well where the commit
-    itself failed, whose outcome may be unknown: then every task has told what it wrote. The
-    commit has removed by itself what surely is not part of a version."""
-    if all(isinstance(message, Told) for message in messages):
+    """Remove what tasks told of, unless a commit was begun."""
+    if was_begun(messages):
         return
     told = [message for message in messages if isinstance(message, Told)]
     remove_files(store, names_of(written_of(told)))
