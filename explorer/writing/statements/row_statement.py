@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, get_args
+from typing import Final
 from uuid import UUID
 
 import orjson
@@ -20,7 +20,6 @@ from explorer.log.actions.columns import ADD_COLUMNS, empty_table, schema_of
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.actions import Metadata, Protocol, Transaction
 from explorer.protocol.commit_json import Action
-from explorer.protocol.known_properties import ISOLATION_LEVEL
 from explorer.protocol.schema import parse_schema, render_schema
 from explorer.storage.ports import WriteStore
 from explorer.table.frames import sum_of
@@ -32,10 +31,10 @@ from explorer.transaction.live_files import FilesOf
 from explorer.transaction.read_set import WHOLE_TABLE, ReadSet
 from explorer.transaction.read_version import NO_TABLE, read_version_of
 from explorer.transaction.requirements import check_commit
-from explorer.transaction.staged import IsolationLevel, Promises, Provenance, StagedCommit
+from explorer.transaction.staged import Promises, Provenance, StagedCommit
 from explorer.writing.commits.after_commit import follow_commit
 from explorer.writing.commits.commit_rows import commit_rows
-from explorer.writing.commits.provenance import engine_info
+from explorer.writing.commits.provenance import engine_info, isolation_level_of
 from explorer.writing.files.adds import adds_of
 from explorer.writing.files.leftovers import raise_without
 from explorer.writing.files.removes import removes_of
@@ -224,7 +223,7 @@ class RowStatement:
                 user_metadata=options.user_metadata,
                 parameters=self._parameters(),
                 metrics=_metrics(written, gone),
-                isolation_level=_level(configuration),
+                isolation_level=isolation_level_of(configuration),
             ),
             actions=tuple(actions),
             adds=tuple(adds_of(written).to_batches()),
@@ -284,11 +283,6 @@ class RowStatement:
 
 class _Repeated(Exception):
     """A concurrent writer recorded the transaction of this statement."""
-
-
-def _level(configuration: Mapping[str, str]) -> IsolationLevel:
-    wanted = ISOLATION_LEVEL.value_of(configuration)
-    return next(level for level in get_args(IsolationLevel) if level == wanted)
 
 
 def repeated() -> WriteResult:
