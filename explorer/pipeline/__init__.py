@@ -23,6 +23,7 @@ from explorer.front_door import lazy_names
 
 if TYPE_CHECKING:
     from explorer.pipeline.changing.delete import delete
+    from explorer.pipeline.changing.update import update
     from explorer.pipeline.column_profile.column_profile import profile
     from explorer.pipeline.column_profile.facts import ColumnProfile
     from explorer.pipeline.diff.row_diff import RowDiff, diff_rows
@@ -68,6 +69,7 @@ _HOMES = {
     "register": "source.registration",
     "rewrite_files": "rewrite.rewrite",
     "ship": "jobs.shipping",
+    "update": "changing.update",
     "watching": "jobs.watching_jobs",
     "with_spark_state": "large.large_table",
     "write": "writing.write",
@@ -97,6 +99,7 @@ __all__ = [
     "register",
     "rewrite_files",
     "ship",
+    "update",
     "watching",
     "with_spark_state",
     "write",

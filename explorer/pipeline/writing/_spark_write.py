@@ -20,9 +20,9 @@ from explorer.pipeline.native.pushdown import quoted
 from explorer.pipeline.session import choose_watched
 from explorer.pipeline.tasks.spark_types import spark_schema
 from explorer.pipeline.writing._arrow_frame import arrow_frame
-from explorer.pipeline.writing.spark_gate import apply_gate
 from explorer.pipeline.writing._write_tasks import TOLD, WriteRows
 from explorer.pipeline.writing.given_data import ArrowRows, SparkRows
+from explorer.pipeline.writing.spark_gate import apply_gate
 from explorer.progress import Watch
 from explorer.writing.files.leftovers import raise_with, remove_files_named
 from explorer.writing.files.row_files import WRITTEN_ROWS, names_of
