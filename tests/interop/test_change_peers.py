@@ -101,7 +101,7 @@ def _make(spark: SparkSession, place: Path, form: str) -> None:
             "cast(id as int), case when id % 4 = 3 then null else named_struct('a', "
             "cast(id as int), 't', case when id % 4 = 2 then null else named_struct('c', 'x') end) "
             "end, "
-            "array('y'), 'k', date'2026-01-01', 1 from range(10)",
+            "array('y'), 'kkkk', date'2026-01-01', 1 from range(10)",
         )
 
 
