@@ -12,8 +12,8 @@ from explorer.table.frames import believed_sizes
 
 @dataclass(slots=True, kw_only=True)
 class Budget:
-    """What a batch may still take; None means without limit. The last file may go beyond the bytes, so
-    that a batch always takes one."""
+    """What a batch may still take; None means without limit. The last file may go beyond the bytes:
+    a batch always takes one."""
 
     files: int | None
     size: int | None
