@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +17,19 @@ from pyspark.sql import SparkSession
 
 import explorer
 from explorer import maintenance
+from explorer.errors import DeltaError
 from explorer.maintenance import Plan
 from tests.interop.maintained import rows_of
-from tests.interop.twins import REFUSED, agrees, asked, build_twins, done, last_commit, sql
+from tests.interop.twins import (
+    REFUSED,
+    agrees,
+    asked,
+    build_twins,
+    carry_out,
+    done,
+    last_commit,
+    sql,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -40,6 +51,8 @@ class Case:
     before: tuple[str, ...] = ()
     # columns may have moved or gone: what delta-spark inserts afterwards, by name
     insert: str = "insert into T (id, part, amount) values (99, 'a', 1D)"
+    # Spark does not give variants that are null to Arrow
+    is_read: bool = True
 
 
 def _add(text: str) -> Callable[[explorer.Table], Plan]:
@@ -87,7 +100,10 @@ _CASES = {
         properties=_MAPPED,
     ),
     "add variant": Case(
-        statement="alter table T add columns (v variant)", plan=_add("v VARIANT"), properties={}
+        statement="alter table T add columns (v variant)",
+        plan=_add("v VARIANT"),
+        properties={},
+        is_read=False,
     ),
     "rename": Case(
         statement="alter table T rename column amount to `the sum`",
@@ -110,11 +126,6 @@ _CASES = {
         statement="alter table T rename column place to spot",
         plan=_rename("place", "spot"),
         properties={**_MAPPED, **_STATS},
-    ),
-    "rename case": Case(
-        statement="alter table T rename column amount to AMOUNT",
-        plan=_rename("amount", "AMOUNT"),
-        properties=_MAPPED,
     ),
     "drop": Case(
         statement="alter table T drop column place",
@@ -163,7 +174,10 @@ _CASES = {
         statement="alter table T alter column n type bigint",
         plan=_change("n", data_type="BIGINT"),
         properties=_WIDE,
-        before=(*_NARROW, "insert into T (id, part, n) values (50, 'a', 5), (51, 'b', -2147483648)"),
+        before=(
+            *_NARROW,
+            "insert into T (id, part, n) values (50, 'a', 5), (51, 'b', -2147483648)",
+        ),
         insert="insert into T (id, part, n) values (99, 'a', 5000000000)",
     ),
     "int to decimal": Case(
@@ -215,7 +229,7 @@ def _told(place: Path) -> tuple[str, Any]:
 
 def _parsed(value: str) -> Any:
     try:
-        return json.loads(value)
+        return json.loads(_UUID.sub("UUID", value))
     except ValueError:
         return value
 
@@ -235,6 +249,8 @@ def test_columns_change_as_by_the_reference_which_goes_on_with_them(
     assert _schema(ours) == _schema(theirs)
     assert asked(ours) == asked(theirs)
     assert _told(ours) == _told(theirs)
+    if not case.is_read:
+        return
     agrees(spark, ours)
     for place in (ours, theirs):
         sql(spark, place, case.insert)
@@ -242,3 +258,143 @@ def test_columns_change_as_by_the_reference_which_goes_on_with_them(
         sql(spark, place, "delete from T where id = 4")
     agrees(spark, ours)
     assert rows_of(ours) == rows_of(theirs)
+
+
+_CHECKED = {"delta.constraints.fine": "amount >= 0"}
+_REFUSED: dict[str, tuple[dict[str, str], str, Callable[[explorer.Table], Plan]]] = {
+    "add not null": ({}, "add columns (n int not null)", _add("n INT NOT NULL")),
+    "add default": (_DEFAULTS, "add columns (n int default 5)", _add("n INT DEFAULT 5")),
+    "add twice": ({}, "add columns (n int, N int)", _add("n INT, N INT")),
+    "add there": ({}, "add columns (place.CITY int)", _add("place.CITY INT")),
+    "add strange": ({}, "add columns (`a b` int)", _add("`a b` INT")),
+    "add nowhere": ({}, "add columns (amount.x int)", _add("amount.x INT")),
+    "add after nothing": ({}, "add columns (n int after x)", _add("n INT AFTER x")),
+    "rename unmapped": ({}, "rename column amount to a", _rename("amount", "a")),
+    "rename taken": (_MAPPED, "rename column amount to ID", _rename("amount", "ID")),
+    "rename case": (_MAPPED, "rename column amount to AMOUNT", _rename("amount", "AMOUNT")),
+    "rename checked": (
+        {**_MAPPED, **_CHECKED},
+        "rename column amount to a",
+        _rename("amount", "a"),
+    ),
+    "drop unmapped": ({}, "drop column amount", _drop("amount")),
+    "drop partition": (_MAPPED, "drop column part", _drop("part")),
+    "drop checked": ({**_MAPPED, **_CHECKED}, "drop column amount", _drop("amount")),
+    "drop last": (
+        _MAPPED,
+        "drop columns (place.city, place.tags)",
+        _drop("place.city", "place.tags"),
+    ),
+    "drop element": (_MAPPED, "drop column place.tags.element", _drop("place.tags.element")),
+    "narrow": (
+        {},
+        "alter column place.city type binary",
+        _change("place.city", data_type="BINARY"),
+    ),
+    "not allowed": (
+        {},
+        "alter column amount type decimal(30,2)",
+        _change("amount", data_type="DECIMAL(30,2)"),
+    ),
+    "struct": (_WIDE, "alter column place type string", _change("place", data_type="STRING")),
+    "default unsupported": (
+        {},
+        "alter column amount set default 1",
+        _change("amount", default="1"),
+    ),
+}
+
+
+@pytest.mark.sampled(one_in=4)
+@pytest.mark.parametrize("name", _REFUSED)
+def test_what_the_reference_refuses_of_columns_is_refused(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    properties, statement, plan = _REFUSED[name]
+    ours, theirs = build_twins(spark, tmp_path, **properties)
+    with pytest.raises(REFUSED):
+        sql(spark, theirs, f"alter table T {statement}")
+    with pytest.raises(DeltaError):
+        done(plan(explorer.open_table(ours)), tmp_path)
+
+
+@pytest.mark.parametrize("properties", [{}, _MAPPED], ids=["plain", "mapped"])
+def test_column_without_nulls_becomes_not_null_and_the_reference_keeps_to_it(
+    spark: SparkSession, tmp_path: Path, properties: dict[str, str]
+) -> None:
+    place, _ = build_twins(spark, tmp_path, **properties)
+    table = explorer.open_table(place)
+    rows = rows_of(place)
+    plan = maintenance.plan_change_column(table, "amount", nullable=False)
+    done(plan, tmp_path, spark=spark)
+    assert rows_of(place) == rows
+    agrees(spark, place)
+    with pytest.raises(REFUSED, match=r"(?i)not.null"):
+        sql(spark, place, "insert into T (id, part, amount) values (99, 'a', null)")
+    sql(spark, place, "insert into T (id, part, amount) values (99, 'a', 1D)")
+    done(maintenance.plan_change_column(table, "amount", nullable=True), tmp_path)
+    sql(spark, place, "insert into T (id, part, amount) values (98, 'a', null)")
+    agrees(spark, place)
+    # now there is a null
+    plan = maintenance.plan_change_column(table, "amount", nullable=False, spark=spark)
+    assert "1 row of version" in plan.refusals[0].message
+    plan = maintenance.plan_change_column(table, "amount", nullable=False)
+    receipt = carry_out(plan, tmp_path, spark=spark)
+    assert receipt.problem is not None
+    assert receipt.problem.kind == "plan_refused"
+
+
+@pytest.mark.parametrize("properties", [{}, _MAPPED], ids=["plain", "mapped"])
+def test_clustering_changes_as_by_the_reference(
+    spark: SparkSession, tmp_path: Path, properties: dict[str, str]
+) -> None:
+    told = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    also = f"tblproperties ({told})" if told else ""
+    sql(spark, ours, f"create table T (id long, b int, s struct<c: int>) using delta {also}")
+    sql(spark, ours, "insert into T select id, 1, named_struct('c', 2) from range(5)")
+    shutil.copytree(ours, theirs)
+    for columns, text in ((["s.c", "ID"], "(s.c, id)"), (["b"], "(b)"), ([], "none")):
+        done(maintenance.plan_cluster_by(explorer.open_table(ours), columns), tmp_path)
+        sql(spark, theirs, f"alter table T cluster by {text}")
+        assert asked(ours) == asked(theirs)
+        assert _domains(ours) == _domains(theirs)
+        agrees(spark, ours)
+    sql(spark, ours, "optimize T")
+    agrees(spark, ours)
+
+
+def _domains(place: Path) -> dict[str, Any]:
+    found = explorer.open_table(place).snapshot()
+    texts = {name: json.loads(item.configuration) for name, item in found.domains.items()}
+    physical = {
+        field.metadata.get("delta.columnMapping.physicalName", field.name): field.name
+        for field in found.schema.fields
+    }
+    columns = texts["delta.clustering"]["clusteringColumns"]
+    return {"columns": [physical[path[0]] for path in columns], "names": sorted(texts)}
+
+
+def test_column_that_is_dropped_and_added_again_is_empty_and_older_versions_keep_theirs(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    place, _ = build_twins(spark, tmp_path)
+    table = explorer.open_table(place)
+    before = table.snapshot()
+    old = {row["id"]: row["amount"] for row in explorer.read_rows(before).to_pylist()}
+    done(maintenance.plan_drop_columns(table, ["amount"], map_columns=True), tmp_path)
+    agrees(spark, place)
+    done(maintenance.plan_add_columns(table, "amount DOUBLE AFTER part"), tmp_path)
+    done(maintenance.plan_rename_column(table, "place.city", "town"), tmp_path)
+    agrees(spark, place)
+    now = explorer.read_rows(table.snapshot()).to_pylist()
+    assert {row["amount"] for row in now} == {None}
+    assert {row["place"]["town"] for row in now} == {"x"}
+    field = next(item for item in table.snapshot().schema.fields if item.name == "amount")
+    assert field.metadata["delta.columnMapping.physicalName"].startswith("col-")
+    mark = table.metadata().configuration["delta.columnMapping.maxColumnId"]
+    assert field.metadata["delta.columnMapping.id"] == int(mark)
+    again = explorer.read_rows(table.snapshot(version=before.version)).to_pylist()
+    assert {row["id"]: row["amount"] for row in again} == old
+    sql(spark, place, "update T set amount = 1D where id = 3")
+    agrees(spark, place)

@@ -17,11 +17,15 @@ from explorer.maintenance.plan.planning_context import PlanningContext, read_pla
 from explorer.pipeline import find_violations
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import FieldPath
+from explorer.protocol.character_types import character_types
 from explorer.protocol.features.column_rules import DEFAULT_KEY
+from explorer.protocol.features.type_widening import TYPE_CHANGES_KEY
 from explorer.protocol.schema import (
+    CHARACTER_TYPE_KEY,
     ArrayType,
     DataType,
     MapType,
+    PrimitiveType,
     StructField,
     StructType,
     render_spark_type,
@@ -79,7 +83,7 @@ def plan_add_columns(  # noqa: PLR0913  # what is added, who looks on, what make
     found = add_columns(read_version_of(context.snapshot), added, ids=_ids(made_with))
     names = _shown(found.paths)
     told = [
-        {"column": _described(path, item.field)} | _position_told(item.position)
+        {"column": _described(path, _as_given(item.field))} | _position_told(item.position)
         for path, item in zip(found.paths, added, strict=True)
     ]
     wanted = _schema_plan(
@@ -123,7 +127,10 @@ def plan_rename_column(  # noqa: PLR0913  # what is renamed, who looks on, what 
     wanted = _schema_plan(
         found,
         operation="RENAME COLUMN",
-        commit_parameters={"oldColumnPath": old, "newColumnPath": new},
+        commit_parameters={
+            "oldColumnPath": _told(find_column(context.snapshot.schema, column)),
+            "newColumnPath": _told(found.paths[0]),
+        },
         reason=f"Renames {old[:_SHOWN]}.",
         summary=f"Renames {old[:_SHOWN]} to {new[:_SHOWN]}; no file is rewritten.",
         parameters={
@@ -166,7 +173,7 @@ def plan_drop_columns(  # noqa: PLR0913  # what is dropped, who looks on, what m
     wanted = _schema_plan(
         found,
         operation="DROP COLUMNS",
-        commit_parameters={"columns": _json(paths)},
+        commit_parameters={"columns": _json([_told(path) for path in found.paths])},
         reason=f"Drops {names}.",
         summary=f"Drops {names}. No file is rewritten: the values stay in the files until "
         "optimize --purge or another rewrite, and vacuum.",
@@ -220,10 +227,15 @@ def plan_change_column(  # noqa: PLR0913  # what is changed, who looks on, what 
     schemas = found.before.schema, found.after.schema
     name = render_path(path)
     item = found.field(path) or StructField(name=path[-1], data_type=type_at(schemas[1], path))
+    if isinstance(position, After):
+        position = After(find_column(schemas[0], (*path[:-1], position.name))[-1])
     plan = _schema_plan(
         found,
         operation="CHANGE COLUMN",
-        commit_parameters={"column": _json(_described(path, item)), **_position_told(position)},
+        commit_parameters={
+            "column": _json(_described(path, _without_changes(item))),
+            **_position_told(position),
+        },
         reason=f"Changes {name[:_SHOWN]}.",
         summary=f"Changes {name[:_SHOWN]}: {_differences(schemas, path, position)}.",
         parameters={
@@ -301,17 +313,39 @@ def _position_told(position: Position | None) -> dict[str, str]:
         case First():
             return {"position": "FIRST"}
         case After(name=name):
-            return {"position": f"AFTER {render_path((name,))}"}
+            return {"position": f"AFTER {_told((name,))}"}
 
 
 def _described(path: FieldPath, item: StructField) -> dict[str, Any]:
     """As `operationParameters` of the reference have a column."""
     return {
-        "name": render_path(path),
+        "name": _told(path),
         "type": _type_name(item.data_type),
         "nullable": item.nullable,
         "metadata": dict(item.metadata),
     }
+
+
+def _told(path: FieldPath) -> str:
+    """A path as the reference writes it into a commit: a name in backticks only for its dots."""
+    return ".".join(f"`{name}`" if "." in name else name for name in path)
+
+
+def _as_given(item: StructField) -> StructField:
+    """As the reference tells of a column that is added: its type as in SQL, also of text."""
+    lengths = character_types(item) or {}
+    if () not in lengths:
+        return item
+    kept = {key: value for key, value in item.metadata.items() if key != CHARACTER_TYPE_KEY}
+    return replace(item, data_type=PrimitiveType(name=lengths[()].text), metadata=kept)
+
+
+def _without_changes(item: StructField) -> StructField:
+    """As the reference tells of a column that is changed: without the record of its types."""
+    kept = {key: value for key, value in item.metadata.items() if key != TYPE_CHANGES_KEY}
+    if TYPE_CHANGES_KEY not in item.metadata:
+        return item
+    return replace(item, metadata=kept)
 
 
 def _type_name(kind: DataType) -> str:

@@ -37,6 +37,7 @@ from explorer.writing.columns.column_places import (
     field_at,
     find_column,
     placed,
+    type_at,
     with_fields_at,
 )
 from explorer.writing.schema.column_checks import (
@@ -137,6 +138,7 @@ def rename_column(
     if field_at(schema, path) is None:
         raise _no_field(path, "renamed")
     check_no_expression(table, [path], "The column {} would be renamed")
+    _check_free(schema, path, new_name)
     to = (*path[:-1], new_name)
     renamed = with_fields_at(
         schema,
@@ -165,6 +167,20 @@ def rename_column(
     )
     changed = _changed(base, replace(table, metadata=metadata), schema, [to], ids)
     return replace(changed, before=before)
+
+
+def _check_free(schema: StructType, path: FieldPath, name: str) -> None:
+    inside = type_at(schema, path[:-1])
+    names = inside.names if isinstance(inside, StructType) else ()
+    taken = [item for item in names if item.lower() == name.lower()]
+    if taken:
+        raise InvalidArgumentError(
+            f"There is a column {render_path((*path[:-1], taken[0]))[:_SHOWN]} already.",
+            reason="Names of columns differ by more than upper and lower case.",
+            remedy="Choose another name; for another case rename it twice.",
+            kind="already_exists",
+            spec="Schema Serialization Format",
+        )
 
 
 def drop_columns(
