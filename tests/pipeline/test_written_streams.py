@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +21,7 @@ from explorer.errors import InvalidArgumentError
 pytestmark = pytest.mark.spark
 
 FORMAT = "delta_explorer"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -34,9 +40,13 @@ class Writing:
         pipeline.write(pa.table({"id": ids}), self.source)
 
     @property
-    def frame(self) -> DataFrame:
+    def whole(self) -> DataFrame:
         reader = self.spark.readStream.format(FORMAT).option("maxFilesPerTrigger", 1)
-        return reader.load(str(self.source)).selectExpr("id", "id % 2 as odd")
+        return reader.load(str(self.source))
+
+    @property
+    def frame(self) -> DataFrame:
+        return self.whole.selectExpr("id", "id % 2 as odd")
 
     def run(self, writer: Any = None, **options: str) -> Any:
         """The query, when it has written what is there."""
@@ -129,3 +139,25 @@ def test_a_batch_that_is_repeated_by_foreach_batch_is_written_once(writing: Writ
     assert repeated[:2] == [False, False]
     assert repeated[2:].count(True) == 1
     assert writing.ids() == [1, 2, 3]
+
+
+@pytest.mark.turns(one_in=4)
+def test_a_query_whose_process_is_killed_goes_on_in_another_one(writing: Writing) -> None:
+    for number in range(30):
+        writing.bring(number)
+    command = [sys.executable, "-m", "tests.pipeline.stream_process"]
+    places = [str(place) for place in (writing.source, writing.place, writing.kept)]
+    with subprocess.Popen(
+        [*command, *places], cwd=ROOT, start_new_session=True, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            third = writing.place / "_delta_log" / f"{3:020}.json"
+            while process.poll() is None and not third.exists():
+                time.sleep(0.01)
+        finally:
+            # its JVM as well, which has the same group
+            os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    assert len(writing.ids()) < 30
+    writing.run(writing.whole.writeStream.format(FORMAT), path=str(writing.place))
+    assert writing.ids() == list(range(30))
