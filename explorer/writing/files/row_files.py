@@ -27,6 +27,7 @@ from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.arrow_types import arrow_schema, stored_schema
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.protocol.schema import parse_schema
+from explorer.rows.stored_rows import stored_names
 from explorer.storage.ports import WriteStore
 from explorer.writing.files._partition_keys import PartitionKey, split_by_partition
 from explorer.writing.files.file_form import FileForm, file_form
@@ -86,21 +87,19 @@ def row_form(
     metadata: Metadata,
     *,
     target_bytes: int = DEFAULT_FILE_BYTES,
-    with_partitions: bool = False,
 ) -> RowForm:
     """The form of new rows of a table with this protocol and metadata."""
     mode = column_mapping_mode(protocol, metadata.configuration)
     schema = parse_schema(metadata.schema_string)
     fields = {item.name: item for item in schema.fields}
     partitions = metadata.partition_columns
-    left_out = () if with_partitions else partitions
     rows = arrow_schema(stored_schema(schema, "none"))
     return RowForm(
-        file=file_form(protocol, metadata, new_rows=True, with_partitions=with_partitions),
+        file=file_form(protocol, metadata, new_rows=True),
         protocol=protocol,
         metadata=metadata,
         rows=rows,
-        names=tuple(name for name in rows.names if name not in left_out),
+        names=tuple(name for name in stored_names(protocol, metadata) if name in rows.names),
         partitions=tuple((name, physical_name(fields[name], mode)) for name in partitions),
         target_bytes=target_bytes,
     )
