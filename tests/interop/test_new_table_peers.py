@@ -16,7 +16,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType as SparkStruct
 
 import explorer
-from explorer import pipeline
 from explorer.errors import InvalidArgumentError
 from explorer.protocol.features.column_mapping import physical_name
 from explorer.protocol.schema import VARIANT, StructType, parse_schema
@@ -35,7 +34,7 @@ from explorer.writing.schema.new_table import (
     build_table_of_rows,
 )
 from explorer.writing.schema.schema_change import SchemaChange, merge_schema, overwrite_schema
-from tests.interop.twins import REFUSED, agrees, last_commit, sql
+from tests.interop.twins import REFUSED, sql
 
 pytestmark = pytest.mark.spark
 
@@ -622,34 +621,3 @@ def test_what_the_reference_refuses_is_refused(
     schema = parse_schema(SparkStruct.fromDDL(asked.columns).json())
     with pytest.raises(InvalidArgumentError):
         asked.build(schema)
-
-
-def test_the_reference_goes_on_with_a_table_that_we_replaced(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    place = tmp_path / "table"
-    sql(spark, place, "create table T (id long, day string) using delta partitioned by (day)")
-    sql(spark, place, "insert into T values (1, 'a'), (2, 'b')")
-    made = pipeline.create(
-        place, "id BIGINT, note STRING COMMENT 'why'", cluster_by="id", replace=True
-    )
-    assert made.version == 2
-    agrees(spark, place)
-    sql(spark, place, "insert into T values (3, 'x')")
-    sql(spark, place, "delete from T where id = 3")
-    sql(spark, place, "insert into T values (4, 'y')")
-    agrees(spark, place)
-    old = sql(spark, place, "select id, day from T version as of 1").collect()
-    assert sorted(map(tuple, old)) == [(1, "a"), (2, "b")]
-    told = last_commit(place, 2)
-    twin = tmp_path / "twin"
-    sql(spark, twin, "create table T (id long) using delta")
-    sql(
-        spark,
-        twin,
-        "create or replace table T (id long, note string comment 'why') using delta "
-        "cluster by (id)",
-    )
-    theirs = last_commit(twin)
-    assert told["operation"] == theirs["operation"]
-    assert told["operationParameters"].keys() == theirs["operationParameters"].keys()
