@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -76,6 +77,8 @@ _TYPED_KEYS: Final = frozenset(
 """Column metadata whose values are not strings: Arrow's metadata has them as JSON."""
 
 PARQUET_ID: Final = b"PARQUET:field_id"
+
+_WAY: Final = re.compile(r"(?:\.(?:element|key|value))*$")
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
@@ -219,19 +222,41 @@ def _without_void(schema: StructType) -> StructType:
 def _with_parquet_ids(item: pa.Field, mode: MappingMode) -> pa.Field:
     metadata = dict(item.metadata or {})
     number = metadata.get(FIELD_ID_KEY.encode())
-    kind = _type_with_parquet_ids(item.type, mode)
+    held = metadata.get(NESTED_IDS_KEY.encode())
+    nested = {} if mode == "none" or held is None else orjson.loads(held)
+    below = {_way_of(key, item.name): number for key, number in nested.items()}
+    kind = _type_with_parquet_ids(item.type, mode, below, "")
     metadata = {} if mode == "none" or number is None else {PARQUET_ID: number}
     return pa.field(item.name, kind, nullable=item.nullable, metadata=metadata or None)
 
 
-def _type_with_parquet_ids(kind: pa.DataType, mode: MappingMode) -> pa.DataType:
+def _way_of(key: str, name: str) -> str:
+    """What is behind the column's name; one that was renamed keeps its keys."""
+    if key.startswith(f"{name}."):
+        return key[len(name) :]
+    found = _WAY.search(key)
+    return "" if found is None else found[0]
+
+
+def _type_with_parquet_ids(
+    kind: pa.DataType, mode: MappingMode, nested: Mapping[str, Any], way: str
+) -> pa.DataType:
+    """`nested` are ids of what lies in arrays and maps, by the `way` to it (spec: Writer
+    Requirements for IcebergCompatV2)."""
+
+    def inside(item: pa.Field, step: str) -> pa.Field:
+        further = f"{way}.{step}"
+        number = nested.get(further)
+        metadata = None if number is None else {PARQUET_ID: str(number)}
+        below = _type_with_parquet_ids(item.type, mode, nested, further)
+        return pa.field(item.name, below, nullable=item.nullable, metadata=metadata)
+
     if pa.types.is_struct(kind):
         return pa.struct([_with_parquet_ids(item, mode) for item in kind])
     if pa.types.is_map(kind):
-        key, value = kind.key_field, kind.item_field
-        return pa.map_(_with_parquet_ids(key, mode), _with_parquet_ids(value, mode))
+        return pa.map_(inside(kind.key_field, "key"), inside(kind.item_field, "value"))
     if pa.types.is_list(kind):
-        return pa.list_(_with_parquet_ids(kind.value_field, mode))
+        return pa.list_(inside(kind.value_field, "element"))
     return kind
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -28,6 +29,7 @@ from explorer.progress import Watch
 from explorer.writing.files.leftovers import raise_with, remove_files_named
 from explorer.writing.files.row_files import WRITTEN_ROWS, names_of
 from explorer.writing.gate.plan import GatePlan, IdentityValue
+from explorer.writing.gate.sent_rows import rows_to_send
 from explorer.writing.statements.row_statement import RowStatement
 
 if TYPE_CHECKING:
@@ -58,8 +60,9 @@ def write_on_spark(
         return _write(statement, rows.frame, watch)
     session = choose_watched(spark, watch)
     _check_place(session, statement)
-    with arrow_frame(session, statement, rows, watch) as frame:
-        return _write(statement, frame, watch)
+    sent = rows_to_send(statement.gate)
+    with arrow_frame(session, statement, rows, sent, watch) as frame:
+        return _write(replace(statement, gate=sent.plan), frame, watch)
 
 
 def _write(
@@ -75,7 +78,7 @@ def _write(
     try:
         with watched(session, watch, _LABEL):
             rows = _in_order(_through_gate(frame, statement.gate), statement)
-            told = rows.mapInArrow(task.__call__, spark_schema(TOLD)).toArrow().cast(TOLD)
+            told = _unnamed(rows).mapInArrow(task.__call__, spark_schema(TOLD)).toArrow().cast(TOLD)
     except BaseException as error:
         _await_tasks(session)
         # a task that ended well before the job failed told nobody
@@ -115,6 +118,13 @@ def _in_order(rows: DataFrame, statement: RowStatement) -> DataFrame:
     # that it cannot look through
     kept = rows.filter(fn.monotonically_increasing_id() >= fn.lit(0))
     return kept.sortWithinPartitions(*map(quoted, names))
+
+
+def _unnamed(rows: DataFrame) -> DataFrame:
+    """The same columns, called by numbers: `mapInArrow` asks for each by its name and does not
+    quote it, so that a backtick is an error and a dot a field of a struct. The form of the files
+    knows their names."""
+    return rows.toDF(*map(str, range(len(rows.columns))))
 
 
 def _check_place(session: SparkSession, statement: RowStatement) -> None:

@@ -25,7 +25,7 @@ from explorer.protocol.schema import (
 )
 from explorer.protocol.schema_walk import render_path, walk_fields, walk_types
 from explorer.table.counts import have
-from explorer.transaction.rules.change import Change, Problems, problem, shown
+from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 from explorer.transaction.rules.file_rules import counts_of
 from explorer.transaction.rules.type_rules import newly_recorded_changes
 from explorer.transaction.staged import ValidatedRule
@@ -53,6 +53,12 @@ _V2_TYPES: Final = frozenset(
 )
 
 
+def files_hold_partitions(table: Described) -> bool:
+    """Whether new data files hold the partition columns too."""
+    is_asked = table.supports("materializePartitionColumns")
+    return is_asked or any(table.has_active(name) for name in (_V1, _V2))
+
+
 def validate_iceberg(change: Change) -> Problems:
     """The rules of whichever version is active; both at once is one of them."""
     after = change.after
@@ -64,9 +70,13 @@ def validate_iceberg(change: Change) -> Problems:
         yield from _files(change, name)
         if change.changes_metadata:
             yield from _schema(change, name)
-    holds = after.supports("materializePartitionColumns") or active
     promised = change.staged.promises.holds_partition_columns
-    if holds and after.partition_fields and change.files_written.num_rows and not promised:
+    if (
+        files_hold_partitions(after)
+        and after.partition_fields
+        and change.files_written.num_rows
+        and not promised
+    ):
         yield problem(
             "The data files of this table hold the partition columns too, and it is unknown "
             "whether those of the commit do.",

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
 from uuid import UUID, uuid4
 
 from explorer.errors import InvalidArgumentError
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.byte_sizes import parse_byte_size
 from explorer.protocol.commit_json import Action
-from explorer.protocol.features.registry import is_supported
 from explorer.protocol.known_properties import TARGET_FILE_SIZE
 from explorer.protocol.schema import StructType
 from explorer.table.snapshot import Snapshot
 from explorer.table.times import Clock, system_clock, utc_time
 from explorer.transaction.read_set import NOTHING, ReadSet
 from explorer.transaction.read_version import read_version_of
+from explorer.transaction.rules.change import Described
+from explorer.transaction.rules.iceberg_rules import files_hold_partitions
 from explorer.writing.files.row_files import DEFAULT_FILE_BYTES, row_form
 from explorer.writing.gate.planning import plan_gate
 from explorer.writing.schema.new_table import build_table_of_rows
@@ -31,8 +31,6 @@ from explorer.writing.statements.row_statement import (
 )
 
 NewIds = Callable[[], UUID]
-
-_IN_FILES: Final = "materializePartitionColumns"
 
 
 def begin_write(
@@ -65,7 +63,7 @@ def begin_write(
         if snapshot is None
         else _changed(snapshot, options, given, ids)
     )
-    with_partitions = is_supported(to_be.protocol, _IN_FILES)
+    described = Described(protocol=to_be.protocol, metadata=to_be.metadata)
     statement = RowStatement(
         target=target,
         options=options,
@@ -85,7 +83,7 @@ def begin_write(
             to_be.protocol,
             to_be.metadata,
             target_bytes=_target_bytes(options, to_be.metadata),
-            with_partitions=with_partitions,
+            with_partitions=files_hold_partitions(described),
         ),
         reads=reads,
         clock=clock,
