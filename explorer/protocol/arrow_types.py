@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -17,6 +16,7 @@ from explorer.protocol.features.column_mapping import (
     NESTED_IDS_KEY,
     physical_schema,
 )
+from explorer.protocol.features.iceberg import NESTED_ID_KEYS, ids_by_way
 from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import (
     BINARY,
@@ -34,6 +34,7 @@ from explorer.protocol.schema import (
     StructType,
     render_type,
 )
+from explorer.protocol.schema_walk import map_fields
 
 _VARIANT: Final = pa.struct(
     [
@@ -65,7 +66,7 @@ _PRIMITIVES: Final[Mapping[str, Any]] = {
 _TYPED_KEYS: Final = frozenset(
     {
         FIELD_ID_KEY,
-        NESTED_IDS_KEY,
+        *NESTED_ID_KEYS,
         "__COLLATIONS",
         "delta.identity.allowExplicitInsert",
         "delta.identity.highWaterMark",
@@ -77,8 +78,6 @@ _TYPED_KEYS: Final = frozenset(
 """Column metadata whose values are not strings: Arrow's metadata has them as JSON."""
 
 PARQUET_ID: Final = b"PARQUET:field_id"
-
-_WAY: Final = re.compile(r"(?:\.(?:element|key|value))*$")
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
@@ -111,7 +110,10 @@ def stored_schema(schema: StructType, mode: MappingMode) -> StructType:
 
 def file_schema(schema: StructType, mode: MappingMode) -> pa.Schema:
     """The Arrow schema to write data files with: physical names and Parquet field ids
-    where columns are mapped, and no void columns (spec: Void Type)."""
+    where columns are mapped, those of elements, keys and values too where they have any
+    (spec: Writer Requirements for IcebergCompatV2), and no void columns (spec: Void Type)."""
+    if mode != "none":
+        schema = map_fields(schema, _with_ways)
     stored = _without_void(physical_schema(schema, mode))
     fields = [_arrow_field(item, (item.name,)) for item in stored.fields]
     return pa.schema([_with_parquet_ids(item, mode) for item in fields])
@@ -219,45 +221,41 @@ def _without_void(schema: StructType) -> StructType:
     return StructType(fields=tuple(fields))
 
 
+def _with_ways(item: StructField) -> StructField:
+    """The ids of what lies in arrays and maps by the way to it alone, whatever they are kept by."""
+    ids = {way: number for way, number in ids_by_way(item).items() if type(number) is int}
+    return replace(item, metadata={**item.metadata, NESTED_IDS_KEY: ids})
+
+
 def _with_parquet_ids(item: pa.Field, mode: MappingMode) -> pa.Field:
-    metadata = dict(item.metadata or {})
-    number = metadata.get(FIELD_ID_KEY.encode())
-    held = metadata.get(NESTED_IDS_KEY.encode())
-    nested = {} if mode == "none" or held is None else orjson.loads(held)
-    below = {_way_of(key, item.name): number for key, number in nested.items()}
-    kind = _type_with_parquet_ids(item.type, mode, below, "")
+    held = item.metadata or {}
+    number = held.get(FIELD_ID_KEY.encode())
+    ids = {} if mode == "none" else orjson.loads(held.get(NESTED_IDS_KEY.encode(), b"{}"))
+    kind = _type_with_parquet_ids(item.type, mode, ids, "")
     metadata = {} if mode == "none" or number is None else {PARQUET_ID: number}
     return pa.field(item.name, kind, nullable=item.nullable, metadata=metadata or None)
 
 
-def _way_of(key: str, name: str) -> str:
-    """What is behind the column's name; one that was renamed keeps its keys."""
-    if key.startswith(f"{name}."):
-        return key[len(name) :]
-    found = _WAY.search(key)
-    return "" if found is None else found[0]
-
-
 def _type_with_parquet_ids(
-    kind: pa.DataType, mode: MappingMode, nested: Mapping[str, Any], way: str
+    kind: pa.DataType, mode: MappingMode, ids: Mapping[str, int], way: str
 ) -> pa.DataType:
-    """`nested` are ids of what lies in arrays and maps, by the `way` to it (spec: Writer
-    Requirements for IcebergCompatV2)."""
-
-    def inside(item: pa.Field, step: str) -> pa.Field:
-        further = f"{way}.{step}"
-        number = nested.get(further)
-        metadata = None if number is None else {PARQUET_ID: str(number)}
-        below = _type_with_parquet_ids(item.type, mode, nested, further)
-        return pa.field(item.name, below, nullable=item.nullable, metadata=metadata)
-
     if pa.types.is_struct(kind):
         return pa.struct([_with_parquet_ids(item, mode) for item in kind])
     if pa.types.is_map(kind):
-        return pa.map_(inside(kind.key_field, "key"), inside(kind.item_field, "value"))
+        key = _nested_with_id(kind.key_field, mode, ids, f"{way}.key")
+        return pa.map_(key, _nested_with_id(kind.item_field, mode, ids, f"{way}.value"))
     if pa.types.is_list(kind):
-        return pa.list_(inside(kind.value_field, "element"))
+        return pa.list_(_nested_with_id(kind.value_field, mode, ids, f"{way}.element"))
     return kind
+
+
+def _nested_with_id(
+    item: pa.Field, mode: MappingMode, ids: Mapping[str, int], way: str
+) -> pa.Field:
+    """An element, key or value, with its id where it has one."""
+    kind = _type_with_parquet_ids(item.type, mode, ids, way)
+    metadata = {PARQUET_ID: str(ids[way])} if way in ids else None
+    return pa.field(item.name, kind, nullable=item.nullable, metadata=metadata)
 
 
 def _delta_field(item: pa.Field, above: tuple[str, ...]) -> StructField:

@@ -142,6 +142,16 @@ _CREATED = {
     ),
     "property in capitals": Asked(properties={"DELTA.ENABLECHANGEDATAFEED": "TRUE"}),
     "property of no one": Asked(properties={"Owner": "shop", "some.thing": "1"}),
+    "iceberg 1": Asked(
+        columns="id int, s struct<d: date>, t timestamp, p string",
+        partition_by=("p",),
+        properties=on("enableIcebergCompatV1"),
+    ),
+    "iceberg 2": Asked(
+        columns="id int, l array<struct<m: map<string, array<int>>>>, k map<int, int>, p string",
+        partition_by=("p",),
+        properties=on("enableIcebergCompatV2"),
+    ),
     "variant": Asked(columns="id int, v variant, s struct<w: variant>"),
     "shredded variant": Asked(columns="v variant", properties=on("enableVariantShredding")),
     "timestamp without zone": Asked(columns="id int, t array<timestamp_ntz>"),
@@ -243,6 +253,8 @@ _USED = {
         "mapped by id",
         "everything",
         "characters",
+        "iceberg 1",
+        "iceberg 2",
         "variant",
         "versions 2, 5",
     )

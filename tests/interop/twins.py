@@ -65,9 +65,23 @@ def asked(place: Path) -> dict[str, Any]:
     }
 
 
+def _without_second_ids(kind: Any) -> None:
+    """Ids of elements, keys and values stand under the reference's key alone there, also where
+    there are none, and under that of the specification too in ours."""
+    if isinstance(kind, dict):
+        metadata = kind.get("metadata", {})
+        metadata.pop("parquet.field.nested.ids", None)
+        if not metadata.get("delta.columnMapping.nested.ids", True):
+            del metadata["delta.columnMapping.nested.ids"]
+        kind = list(kind.values())
+    for part in kind if isinstance(kind, list) else ():
+        _without_second_ids(part)
+
+
 def described(protocol: Any, metadata: Any, domains: Any) -> dict[str, Any]:
     """What a table is, with generated names left out."""
     schema = orjson.loads(_OWN.sub(r"\1", metadata.schema_string))
+    _without_second_ids(schema)
     configuration = {name: _OWN.sub(r"\1", value) for name, value in metadata.configuration.items()}
     return {
         "versions": (protocol.min_reader_version, protocol.min_writer_version),

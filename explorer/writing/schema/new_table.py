@@ -18,6 +18,7 @@ from explorer.protocol.commit_json import Action
 from explorer.protocol.features.clustering import clustering_in
 from explorer.protocol.features.column_ids import assign_columns
 from explorer.protocol.features.evolution import with_features
+from explorer.protocol.features.iceberg import assign_nested_ids
 from explorer.protocol.features.registry import is_supported, supported_features
 from explorer.protocol.features.row_columns import row_column_names
 from explorer.protocol.known_properties import (
@@ -26,6 +27,7 @@ from explorer.protocol.known_properties import (
     COLUMN_MAPPING_MAX_ID,
     COLUMN_MAPPING_MODE,
     DELETION_VECTORS,
+    ICEBERG_COMPAT_V2,
     IN_COMMIT_TIMESTAMP_TIME,
     IN_COMMIT_TIMESTAMP_VERSION,
     ROW_COMMIT_VERSION_COLUMN,
@@ -228,6 +230,8 @@ def _mapped(metadata: Metadata, columns: StructType, ids: NewIds, given: int = 0
     if COLUMN_MAPPING_MODE.value_of(metadata.configuration) == "none":
         return metadata
     schema, highest = assign_columns(columns, given, new_name(ids))
+    if ICEBERG_COMPAT_V2.value_of(metadata.configuration):
+        schema, highest = assign_nested_ids(schema, highest)
     told = {COLUMN_MAPPING_MAX_ID.name: str(highest)}
     return replace(
         metadata,

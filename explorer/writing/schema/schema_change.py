@@ -20,6 +20,7 @@ from explorer.protocol.features.column_ids import assign_columns
 from explorer.protocol.features.column_mapping import physical_path
 from explorer.protocol.features.column_rules import GENERATION_KEY
 from explorer.protocol.features.evolution import with_features
+from explorer.protocol.features.iceberg import ICEBERG_V2, assign_nested_ids
 from explorer.protocol.features.type_widening import TYPE_CHANGES_KEY, is_widened_by_appends
 from explorer.protocol.known_properties import (
     COLUMN_MAPPING_MAX_ID,
@@ -174,6 +175,8 @@ def _with_ids(table: Described, schema: StructType, ids: NewIds) -> Metadata:
         return replace(metadata, schema_string=render_schema(schema))
     given = COLUMN_MAPPING_MAX_ID.value_of(metadata.configuration)
     schema, highest = assign_columns(schema, given, new_name(ids))
+    if table.has_active(ICEBERG_V2):
+        schema, highest = assign_nested_ids(schema, highest)
     told = {COLUMN_MAPPING_MAX_ID.name: str(highest)}
     return replace(
         metadata,

@@ -16,8 +16,6 @@ from explorer.table.snapshot import Snapshot
 from explorer.table.times import Clock, system_clock, utc_time
 from explorer.transaction.read_set import NOTHING, ReadSet
 from explorer.transaction.read_version import read_version_of
-from explorer.transaction.rules.change import Described
-from explorer.transaction.rules.iceberg_rules import files_hold_partitions
 from explorer.writing.files.row_files import DEFAULT_FILE_BYTES, row_form
 from explorer.writing.gate.planning import plan_gate
 from explorer.writing.schema.new_table import build_table_of_rows
@@ -63,7 +61,6 @@ def begin_write(
         if snapshot is None
         else _changed(snapshot, options, given, ids)
     )
-    described = Described(protocol=to_be.protocol, metadata=to_be.metadata)
     statement = RowStatement(
         target=target,
         options=options,
@@ -83,7 +80,6 @@ def begin_write(
             to_be.protocol,
             to_be.metadata,
             target_bytes=_target_bytes(options, to_be.metadata),
-            with_partitions=files_hold_partitions(described),
         ),
         reads=reads,
         clock=clock,

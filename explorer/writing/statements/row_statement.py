@@ -20,8 +20,9 @@ from explorer.log.actions.columns import ADD_COLUMNS, empty_table, schema_of
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.actions import Metadata, Protocol, Transaction
 from explorer.protocol.commit_json import Action
+from explorer.protocol.features.iceberg import iceberg_tags
 from explorer.protocol.known_properties import ISOLATION_LEVEL
-from explorer.protocol.schema import parse_schema, render_schema
+from explorer.protocol.schema import parse_schema, render_schema, render_type
 from explorer.storage.ports import WriteStore
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
@@ -42,7 +43,7 @@ from explorer.writing.files.removes import removes_of
 from explorer.writing.files.row_files import WRITTEN_ROWS, RowForm, names_of
 from explorer.writing.gate.identity import with_marks
 from explorer.writing.gate.plan import GatePlan
-from explorer.writing.statements._replaced_files import files_to_replace
+from explorer.writing.statements._replaced_files import files_of_partitions, files_to_replace
 from explorer.writing.statements.options import WriteOptions, WriteResult
 
 WRITE: Final = "WRITE"
@@ -227,7 +228,9 @@ class RowStatement:
                 isolation_level=_level(configuration),
             ),
             actions=tuple(actions),
-            adds=tuple(adds_of(written).to_batches()),
+            adds=tuple(
+                adds_of(written, tags=iceberg_tags(self.protocol, self.metadata)).to_batches()
+            ),
             removes=tuple(removes.to_batches()),
             promises=Promises(
                 validated=self.gate.rules(),
@@ -262,10 +265,11 @@ class RowStatement:
             return files_to_replace(snapshot, live, self.options.replace_where)
         if not self.is_dynamic:
             return live
-        keys = [name for _, name in self.form.partitions]
-        wanted = set(_values(written, keys))
-        mask = [each in wanted for each in _values(live, keys)]
-        return live.filter(pa.array(mask, pa.bool_()))
+        kinds = {
+            item.name: item.data_type for item in parse_schema(self.metadata.schema_string).fields
+        }
+        keys = {stored: render_type(kinds[name]) for name, stored in self.form.partitions}
+        return files_of_partitions(live, written, keys)
 
     def _parameters(self) -> dict[str, str]:
         """`operationParameters` as the reference has them."""
@@ -302,15 +306,6 @@ def has_transaction(snapshot: Snapshot, transaction: tuple[str, int] | None) -> 
         return False
     held = snapshot.transactions.get(transaction[0])
     return held is not None and held.version >= transaction[1]
-
-
-def _values(files: pa.Table, keys: list[str]) -> list[tuple[str | None, ...]]:
-    """The partition values of each file; an empty text is a null."""
-    found = []
-    for values in files.column("partition_values").to_pylist():
-        held = dict(values or ())
-        found.append(tuple(held.get(key) or None for key in keys))
-    return found
 
 
 def _metrics(written: pa.Table, gone: pa.Table) -> dict[str, str]:
