@@ -273,11 +273,11 @@ def test_data_files_get_physical_names_field_ids_and_no_void_columns(tmp_path):
 
 
 def test_what_lies_in_arrays_and_maps_gets_the_ids_that_the_column_keeps_for_it(tmp_path):
-    """As for readers of Iceberg; a column that was renamed keeps its keys."""
+    """As for readers of Iceberg; the name of a column may look like a way into it."""
     kind = parse_type_name("long")
     inner = ArrayType(element_type=kind, contains_null=True)
     deep = MapType(key_type=kind, value_type=inner, value_contains_null=True)
-    ids = {f"old.name.{way}": at for at, way in enumerate(("key", "value", "value.element"), 5)}
+    ids = {f"a.value.{way}": at for at, way in enumerate(("key", "value", "value.element"), 5)}
     field = mapped("m", 1, deep, "a.value")
     field = replace(field, metadata={**field.metadata, "delta.columnMapping.nested.ids": ids})
     stored = file_schema(StructType(fields=(field,)), "name")
