@@ -123,7 +123,7 @@ class _Column:
         if isinstance(low, float):
             # two zeros are one number to SQL; to readers that order them by their bits -0.0 is less
             low, high = low or -0.0, high or 0.0
-            if not math.isfinite(low + high):
+            if not (math.isfinite(low) and math.isfinite(high)):
                 return None
         if isinstance(low, str):
             return low[:prefix], _cut_above(high, prefix)

@@ -42,7 +42,7 @@ def read_with_spark(spark: SparkSession, case: Case) -> Reading:
     reading = {
         "opening": commits[0]["version"],
         "files": (detail["numFiles"], detail["sizeInBytes"]),
-        **told_latest(case, lambda: told_rows(case, _rows(frame))),
+        **told_latest(case, lambda: told_rows(case, rows_of_frame(frame))),
         "schema": plain_type(frame.schema.jsonValue()),
         **_settings(detail),
         **_history(commits),
@@ -54,7 +54,7 @@ def read_with_spark(spark: SparkSession, case: Case) -> Reading:
     return reading
 
 
-def _rows(frame: DataFrame) -> pa.Table:
+def rows_of_frame(frame: DataFrame) -> pa.Table:
     """The rows, with variants as JSON text."""
     columns = [
         _readable(frame[_quoted(field.name)], field.dataType).alias(field.name)
@@ -149,4 +149,4 @@ def _older(spark: SparkSession, case: Case) -> Reading:
 
 def _rows_at(spark: SparkSession, case: Case, version: int) -> Any:
     frame = spark.read.format("delta").option("versionAsOf", version).load(str(case.place))
-    return told_rows(case, _rows(frame))
+    return told_rows(case, rows_of_frame(frame))

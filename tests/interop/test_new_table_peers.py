@@ -4,12 +4,10 @@ domains; what it refuses, we refuse."""
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
@@ -34,17 +32,13 @@ from explorer.writing.schema.new_table import (
     build_table_of_rows,
 )
 from explorer.writing.schema.schema_change import SchemaChange, merge_schema, overwrite_schema
-from tests.interop.twins import REFUSED, sql
+from tests.interop.twins import REFUSED, described, sql
 
 pytestmark = pytest.mark.spark
 
 _COLUMNS = (
     "id bigint not null comment 'the key', day date, place struct<city: string, tags: "
     "array<struct<name: string>>>, paid map<string, decimal(10,2)>, amount double"
-)
-_OWN = re.compile(
-    r"(col|_row-id-col|_row-commit-version-col)-"
-    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 )
 
 
@@ -248,39 +242,6 @@ _NEVER = {
 }
 
 
-def _without_second_ids(kind: Any) -> None:
-    """Ids of elements, keys and values stand under the reference's key alone there, also where
-    there are none, and under that of the specification too in ours."""
-    if isinstance(kind, dict):
-        metadata = kind.get("metadata", {})
-        metadata.pop("parquet.field.nested.ids", None)
-        if not metadata.get("delta.columnMapping.nested.ids", True):
-            del metadata["delta.columnMapping.nested.ids"]
-        kind = list(kind.values())
-    for part in kind if isinstance(kind, list) else ():
-        _without_second_ids(part)
-
-
-def told(protocol: Any, metadata: Any, domains: Any) -> dict[str, Any]:
-    """What a table is, with generated names left out."""
-    schema = orjson.loads(_OWN.sub(r"\1", metadata.schema_string))
-    _without_second_ids(schema)
-    configuration = {name: _OWN.sub(r"\1", value) for name, value in metadata.configuration.items()}
-    return {
-        "versions": (protocol.min_reader_version, protocol.min_writer_version),
-        "readers": None if protocol.reader_features is None else {*protocol.reader_features},
-        "writers": None if protocol.writer_features is None else {*protocol.writer_features},
-        "schema": schema,
-        "partitioned": metadata.partition_columns,
-        "properties": configuration,
-        "name": metadata.name,
-        "description": metadata.description,
-        "domains": {
-            item.domain: orjson.loads(_OWN.sub(r"\1", item.configuration)) for item in domains
-        },
-    }
-
-
 # --- tables that we create and others use
 
 _USED = {
@@ -379,7 +340,7 @@ def test_rows_begin_a_table_as_they_do_with_the_reference(
 ) -> None:
     theirs = written.write(spark, tmp_path / "table", "append", "mergeSchema")
     ours = build_table_of_rows(written.schema, now_ms=0, partition_by=written.then_by)
-    assert told(ours.protocol, ours.metadata, ours.domains) == told(
+    assert described(ours.protocol, ours.metadata, ours.domains) == described(
         theirs.protocol, theirs.metadata, theirs.domains.values()
     )
 
@@ -473,8 +434,8 @@ _NOT_OVERWRITTEN = {
 def changed(base: ReadVersion, change: SchemaChange | None) -> dict[str, Any]:
     """What a table is afterwards."""
     if change is None:
-        return told(base.protocol, base.metadata, ())
-    return told(change.protocol, change.metadata, change.domains)
+        return described(base.protocol, base.metadata, ())
+    return described(change.protocol, change.metadata, change.domains)
 
 
 @pytest.mark.sampled(one_in=4)
@@ -485,7 +446,7 @@ def test_columns_are_merged_as_the_reference_merges_them(
     base = written.create(spark, tmp_path / "table")
     ours = changed(base, merge_schema(base, written.schema))
     theirs = written.write(spark, tmp_path / "table", "append", "mergeSchema")
-    assert ours == told(theirs.protocol, theirs.metadata, ())
+    assert ours == described(theirs.protocol, theirs.metadata, ())
 
 
 @pytest.mark.sampled(one_in=4)
@@ -496,7 +457,7 @@ def test_columns_are_overwritten_as_the_reference_overwrites_them(
     base = written.create(spark, tmp_path / "table")
     change = overwrite_schema(base, written.schema, partition_by=written.then_by)
     theirs = written.write(spark, tmp_path / "table", "overwrite", "overwriteSchema")
-    assert changed(base, change) == told(theirs.protocol, theirs.metadata, ())
+    assert changed(base, change) == described(theirs.protocol, theirs.metadata, ())
     if written.properties == _MAPPED:
         kept = [
             {
@@ -589,7 +550,7 @@ def test_a_table_is_replaced_as_the_reference_replaces_it(
     )
     assert ours.metadata.id == base.metadata.id  # delta-spark gives it another one
     domains = {**base.domains, **{item.domain: item for item in ours.domains}}
-    assert told(ours.protocol, ours.metadata, domains.values()) == told(
+    assert described(ours.protocol, ours.metadata, domains.values()) == described(
         theirs.protocol, theirs.metadata, theirs.domains.values()
     )
 
@@ -606,7 +567,7 @@ def test_a_table_is_created_as_the_reference_creates_it(
     if not asked.special:
         schema = parse_schema(SparkStruct.fromDDL(asked.columns).json())
     ours = asked.build(schema)
-    assert told(ours.protocol, ours.metadata, ours.domains) == told(
+    assert described(ours.protocol, ours.metadata, ours.domains) == described(
         theirs.protocol, theirs.metadata, theirs.domains.values()
     )
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import atexit
 import json
+import re
 import shutil
 import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import orjson
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -20,6 +22,12 @@ from explorer.maintenance import Plan, Receipt
 from tests.interop.maintained import rows_of
 from tests.row_values import counted_rows
 from tests.unit.maintenance.lake import approve
+
+_OWN = re.compile(
+    r"(col|_row-id-col|_row-commit-version-col)-"
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+)
+"""Names that a writer gives a column, which are another each time."""
 
 REFUSED = (PySparkException, Py4JJavaError)
 """What a refusal of delta-spark comes as."""
@@ -54,6 +62,39 @@ def asked(place: Path) -> dict[str, Any]:
         "reader": None if protocol.reader_features is None else {*protocol.reader_features},
         "writer": None if protocol.writer_features is None else {*protocol.writer_features},
         "properties": dict(table.metadata().configuration),
+    }
+
+
+def _without_second_ids(kind: Any) -> None:
+    """Ids of elements, keys and values stand under the reference's key alone there, also where
+    there are none, and under that of the specification too in ours."""
+    if isinstance(kind, dict):
+        metadata = kind.get("metadata", {})
+        metadata.pop("parquet.field.nested.ids", None)
+        if not metadata.get("delta.columnMapping.nested.ids", True):
+            del metadata["delta.columnMapping.nested.ids"]
+        kind = list(kind.values())
+    for part in kind if isinstance(kind, list) else ():
+        _without_second_ids(part)
+
+
+def described(protocol: Any, metadata: Any, domains: Any) -> dict[str, Any]:
+    """What a table is, with generated names left out."""
+    schema = orjson.loads(_OWN.sub(r"\1", metadata.schema_string))
+    _without_second_ids(schema)
+    configuration = {name: _OWN.sub(r"\1", value) for name, value in metadata.configuration.items()}
+    return {
+        "versions": (protocol.min_reader_version, protocol.min_writer_version),
+        "readers": None if protocol.reader_features is None else {*protocol.reader_features},
+        "writers": None if protocol.writer_features is None else {*protocol.writer_features},
+        "schema": schema,
+        "partitioned": metadata.partition_columns,
+        "properties": configuration,
+        "name": metadata.name,
+        "description": metadata.description,
+        "domains": {
+            item.domain: orjson.loads(_OWN.sub(r"\1", item.configuration)) for item in domains
+        },
     }
 
 

@@ -128,7 +128,7 @@ def commits_of(root: Path) -> Iterator[tuple[int, int, list[Action]]]:
     assert [int(place.stem) for place in places] == list(range(len(places))), "not from the first"
     before, timed = -1, False
     for place in places:
-        actions = [json.loads(line) for line in place.read_text().splitlines() if line.strip()]
+        actions = [json.loads(line) for line in place.read_text().split("\n") if line.strip()]
         for action in actions:
             if settings := action.get("metaData", {}).get("configuration"):
                 timed = settings.get("delta.enableInCommitTimestamps") == "true"

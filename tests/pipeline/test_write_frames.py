@@ -10,12 +10,14 @@ from typing import Any
 
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import explorer
 from explorer import pipeline
 from explorer.errors import CancelledError, DeltaError, InvalidArgumentError
+from explorer.pipeline.native.pushdown import quoted
 from explorer.pipeline.writing import _arrow_frame
 from explorer.progress import Cancel, Progress
 
@@ -65,8 +67,8 @@ def shown(frame: DataFrame) -> list[str]:
 
 def _as_text(item: Any) -> str:
     if "variant" in item.dataType.simpleString():
-        return f"to_json(named_struct('v', `{item.name}`))"
-    return f"cast(`{item.name}` as string)"
+        return f"to_json(named_struct('v', {quoted(item.name)}))"
+    return f"cast({quoted(item.name)} as string)"
 
 
 def data_files(place: Path) -> set[str]:
@@ -244,6 +246,16 @@ def _slowly(batches: Any) -> Any:
         yield batch
 
 
+_VARIANT = {"metadata": b"\x01\x00\x00", "value": b"\x0c\x05"}
+_AS_STRUCT = pa.struct([("metadata", pa.binary()), ("value", pa.binary())])
+_NESTED = pa.struct([("a", pa.list_(_AS_STRUCT)), ("m", pa.map_(pa.string(), _AS_STRUCT))])
+_COLUMNS_OF_ARROW = (
+    "id int, text string, large string, `view` binary, at timestamp, fixed array<tinyint>, "
+    "price decimal(38,0), runs bigint, views array<smallint>, `v``.x` variant, "
+    "vs struct<a: array<variant>, m: map<string, variant>>"
+)
+
+
 @pytest.mark.parametrize("sent", [2**25, 0], ids=["in the function", "through the store"])
 def test_rows_of_arrow_reach_spark_whatever_their_layout(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: int
@@ -260,9 +272,15 @@ def test_rows_of_arrow_reach_spark_whatever_their_layout(
             "at": pa.array([n * 1000 for n in range(100)], pa.timestamp("ns", "Europe/Berlin")),
             "fixed": pa.array([[n, None] for n in range(100)], pa.list_(pa.int8(), 2)),
             "price": pa.array([None] * 100, pa.decimal128(38, 0)),
+            "runs": pc.run_end_encode(pa.array([n // 10 for n in range(100)])),
+            "views": pa.array([[n] for n in range(100)], pa.list_view(pa.int16())),
+            "v`.x": pa.array([_VARIANT, None] * 50),
+            "vs": pa.array([{"a": [_VARIANT, None], "m": [("k", _VARIANT)]}] * 100, _NESTED),
         }
     )
     here, there = tmp_path / "here", tmp_path / "there"
+    for place in (here, there):
+        pipeline.create(place, _COLUMNS_OF_ARROW)
     pipeline.write(rows, here, engine="local")
     reader = pa.RecordBatchReader.from_batches(rows.schema, rows.to_batches(max_chunksize=7))
     pipeline.write(reader, there, engine="spark", spark=spark)

@@ -7,6 +7,7 @@ checkpoint has as columns is taken as it is; what is JSON is parsed, many files 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -51,6 +52,10 @@ _BOUNDED: Final = frozenset(
     }
 )
 _NO_COUNT = int64_scalar(None)
+
+_QUOTED: Final = re.compile(r"`((?:[^`]|``)*)`")
+_LISTED: Final = re.compile(r"(?:`(?:[^`]|``)*`|[^,`]|`)+")
+"""A name in such a list: commas in backticks are its own."""
 
 
 class StatisticsStruct:
@@ -201,8 +206,12 @@ def _places(metadata: Metadata) -> list[FieldPlace]:
 
 def _named_columns(named: str) -> dict[str, str]:
     """The columns of such a list, in small letters, each with how it is written there."""
-    texts = (text.strip() for text in named.split(","))
-    return {text.replace("`", "").lower(): text for text in texts}
+    texts = (text.strip() for text in _LISTED.findall(named))
+    return {_QUOTED.sub(_unquoted, text).lower(): text for text in texts}
+
+
+def _unquoted(found: re.Match[str]) -> str:
+    return found[1].replace("``", "`")
 
 
 def _ways_to(place: FieldPlace) -> set[str]:

@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
-from explorer.errors import DeltaError, InvalidArgumentError
+from explorer.errors import DeltaError
 from explorer.pipeline.session import parallelism
 from explorer.pipeline.tasks.file_tasks import Batches
-from explorer.pipeline.tasks.spark_types import spark_schema
 from explorer.pipeline.tasks.task_failures import ErrorMark
+from explorer.pipeline.writing._spark_casts import spark_type_of
 from explorer.pipeline.writing.given_data import ArrowRows
 from explorer.progress import Watch
-from explorer.protocol.arrow_types import arrow_schema
+from explorer.protocol.schema import VARIANT, ArrayType, DataType, MapType, StructType
+from explorer.protocol.schema_walk import walk_types
 from explorer.storage.ports import ReadStore, WriteStore
-from explorer.writing.files.renamed_rows import conform
+from explorer.writing.gate.sent_rows import SentRows
 from explorer.writing.statements.row_statement import RowStatement
 
 if TYPE_CHECKING:
@@ -49,26 +50,30 @@ _Piece: TypeAlias = bytes | str
 
 @contextlib.contextmanager
 def arrow_frame(
-    session: SparkSession, statement: RowStatement, rows: ArrowRows, watch: Watch
+    session: SparkSession, statement: RowStatement, rows: ArrowRows, sent: SentRows, watch: Watch
 ) -> Iterator[DataFrame]:
-    """A frame with the columns `rows.schema`, while inside. Rows are gone through once.
+    """A frame with the columns `sent.plan.given`, while inside. Rows are gone through once.
 
-    Raises `InvalidArgumentError` (`rows_refused`) for a value that Delta's own type of its column
-    does not hold, such as a time in nanoseconds.
+    Raises what `SentRows.conform` raises for a row.
     """
-    schema = arrow_schema(rows.schema)
+    from pyspark.sql.types import StructType as SparkStruct
+
+    schema = sent.plan.given
     pieces = _Pieces(store=statement.target.store, name=str(statement.id))
     try:
         done = 0
         for batch in rows.batches():
             watch.step(done, rows.num_rows, _LABEL)
-            pieces.add(_conformed(batch, schema))
+            for part in sent.conform(batch):
+                pieces.add(_as_spark_has(part, schema))
             done += batch.num_rows
         pieces.end()
         tasks = pieces.tasks(parallelism(session))
         read = _ReadPieces(store=statement.target.store, tasks=tasks)
         parts = session.range(0, len(tasks), 1, len(tasks))
-        yield parts.mapInArrow(read.__call__, spark_schema(schema))
+        kind = spark_type_of(schema)
+        assert isinstance(kind, SparkStruct)
+        yield parts.mapInArrow(read.__call__, kind)
     finally:
         pieces.remove()
 
@@ -162,13 +167,45 @@ def _packed(batches: list[pa.RecordBatch]) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _conformed(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    try:
-        return conform(rows, schema)
-    except pa.ArrowInvalid as error:
-        raise InvalidArgumentError(
-            "A value of the given rows is none of Delta's type for its column.",
-            reason=str(error)[:300],
-            remedy="Cast the column first.",
-            kind="rows_refused",
-        ) from error
+def _as_spark_has(rows: pa.RecordBatch, schema: StructType) -> pa.RecordBatch:
+    """The same rows, with Spark's layout of variants."""
+    arrays = [
+        _with_variants(rows.column(at), item.data_type) for at, item in enumerate(schema.fields)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=list(schema.names))
+
+
+def _with_variants(values: pa.Array, data_type: DataType) -> pa.Array:
+    if VARIANT not in walk_types(data_type):
+        return values
+    nulls = values.is_null()
+    match data_type:
+        case StructType(fields=fields):
+            inner = [
+                _with_variants(values.field(at), item.data_type) for at, item in enumerate(fields)
+            ]
+            return pa.StructArray.from_arrays(
+                inner,
+                fields=[
+                    pa.field(item.name, array.type)
+                    for item, array in zip(fields, inner, strict=True)
+                ],
+                mask=nulls,
+            )
+        case ArrayType(element_type=element):
+            inside = _with_variants(values.values, element)
+            return pa.ListArray.from_arrays(values.offsets, inside, mask=nulls)
+        case MapType(value_type=item):
+            items = _with_variants(values.items, item)
+            return pa.MapArray.from_arrays(values.offsets, values.keys, items, mask=nulls)
+    # Spark looks for the parts by their places
+    value, metadata = (values.field(values.type.names.index(name)) for name in _VARIANT)
+    return pa.StructArray.from_arrays([value, metadata], fields=_VARIANT_FIELDS, mask=nulls)
+
+
+_VARIANT: Final = ("value", "metadata")
+_VARIANT_FIELDS: Final = [
+    pa.field("value", pa.binary()),
+    pa.field("metadata", pa.binary(), metadata={"variant": "true"}),
+]
+"""A variant as Spark sends one to Python, and takes one from there."""

@@ -8,6 +8,7 @@ that is tried again, or twice at once, writes under names of its own; only one a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -27,6 +28,7 @@ from explorer.progress import Watch
 from explorer.writing.files.leftovers import raise_with, remove_files_named
 from explorer.writing.files.row_files import WRITTEN_ROWS, names_of
 from explorer.writing.gate.plan import GatePlan, IdentityValue
+from explorer.writing.gate.sent_rows import rows_to_send
 from explorer.writing.statements.row_statement import RowStatement
 
 if TYPE_CHECKING:
@@ -53,8 +55,9 @@ def write_on_spark(
         return _write(statement, rows.frame, watch)
     session = choose_watched(spark, watch)
     _check_place(session, statement)
-    with arrow_frame(session, statement, rows, watch) as frame:
-        return _write(statement, frame, watch)
+    sent = rows_to_send(statement.gate)
+    with arrow_frame(session, statement, rows, sent, watch) as frame:
+        return _write(replace(statement, gate=sent.plan), frame, watch)
 
 
 def _write(

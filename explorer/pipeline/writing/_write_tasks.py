@@ -24,7 +24,8 @@ columns."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteRows:
-    """Makes data files of rows that have passed the gate. `numbered` are identity columns that got
+    """Makes data files of rows that have passed the gate, which have the columns of the form in
+    its order, whatever they are called. `numbered` are identity columns that got
     numbers, and the steps by which these count."""
 
     store: WriteStore
@@ -45,7 +46,8 @@ class WriteRows:
             )
             marks: dict[str, int] = {}
             with files:
-                for batch in batches:
+                for given in batches:
+                    batch = given.rename_columns(self.form.rows.names)
                     files.add(batch)
                     marks = self._furthest([marks, *self._last_numbers(batch)])
             written = files.written()

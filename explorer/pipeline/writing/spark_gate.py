@@ -169,6 +169,8 @@ def _columns(
                 found[name] = _numbers(item, stop, partitions)
             case _:
                 found[name] = null_of(item.field.data_type)
+        if item.empty_is_null:
+            found[name] = fn.when(fn.length(found[name]) > 0, found[name])
     return found
 
 

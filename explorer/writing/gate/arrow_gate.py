@@ -154,12 +154,12 @@ class ArrowGate:
             if isinstance(item.source, ComputedValue) and item.source.kind == "generated":
                 generated.append(item)
             else:
-                arrays[item.field.name] = self._column(item, given, every)
+                arrays[item.field.name] = _told(item, self._column(item, given, every))
         if generated:
             known = _batch(arrays, given.num_rows)
             for item in generated:
                 assert isinstance(item.source, ComputedValue)
-                arrays[item.field.name] = _computed(item, item.source, known, every)
+                arrays[item.field.name] = _told(item, _computed(item, item.source, known, every))
         ordered = [arrays[name] for name in self.schema.names]
         if not ordered:
             return given.select([])
@@ -215,6 +215,13 @@ class ArrowGate:
         )
         both_null = pc.and_(pc.is_null(left), pc.is_null(right))
         return pc.or_(pc.fill_null(pc.equal(left, right), FALSE), both_null)
+
+
+def _told(item: GateColumn, values: pa.Array) -> pa.Array:
+    """The values as the log can tell them."""
+    if not item.empty_is_null:
+        return values
+    return pc.if_else(pc.equal(pc.binary_length(values), 0), pa.nulls(1, values.type)[0], values)
 
 
 def _computed(

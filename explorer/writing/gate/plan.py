@@ -124,10 +124,13 @@ Source: TypeAlias = GivenValue | ComputedValue | IdentityValue | NullValue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateColumn:
-    """A column of the table, and where its values come from."""
+    """A column of the table, and where its values come from. Those of a partition column are
+    texts in the log, where an empty one is a null: `empty_is_null` says that it becomes one here,
+    before any rule is asked (spec: Partition Value Serialization)."""
 
     field: StructField
     source: Source
+    empty_is_null: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +183,8 @@ class GatePlan:
         """Whether rows that keep the rules go on as they are."""
         same_order = self.given.names == self.schema.names
         return same_order and all(
-            isinstance(item.source, GivenValue) and item.source.cast.changes_nothing
+            isinstance(item.source, GivenValue)
+            and item.source.cast.changes_nothing
+            and not item.empty_is_null
             for item in self.columns
         )

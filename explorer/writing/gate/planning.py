@@ -16,7 +16,7 @@ from explorer.protocol.features.column_rules import (
     IDENTITY_KEYS,
     identity_column,
 )
-from explorer.protocol.schema import VOID, DataType, StructField, StructType
+from explorer.protocol.schema import BINARY, STRING, VOID, DataType, StructField, StructType
 from explorer.protocol.schema_walk import render_path
 from explorer.rows.row_checks import RowChecks, build_checks
 from explorer.scan.predicate.calculations import Calculation, parse_calculation
@@ -118,8 +118,13 @@ class _Planner:
         for item in fields:
             if item.data_type == VOID and item.name in found:
                 plan_cast((item.name,), found[item.name].data_type, VOID, {})
+        partitions = self.table.metadata.partition_columns
         columns = tuple(
-            GateColumn(field=item, source=self._source(item, found.get(item.name), lengths))
+            GateColumn(
+                field=item,
+                source=self._source(item, found.get(item.name), lengths),
+                empty_is_null=item.name in partitions and item.data_type in {STRING, BINARY},
+            )
             for item in stored.fields
         )
         rules = tuple(self._row_rules(columns))

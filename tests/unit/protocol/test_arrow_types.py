@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -269,6 +270,22 @@ def test_data_files_get_physical_names_field_ids_and_no_void_columns(tmp_path):
     read = pq.read_schema(tmp_path / "f.parquet")
     assert read.field("col-s").metadata[b"PARQUET:field_id"] == b"1"
     assert read.field("col-s").type.field("col-x").metadata[b"PARQUET:field_id"] == b"2"
+
+
+def test_what_lies_in_arrays_and_maps_gets_the_ids_that_the_column_keeps_for_it(tmp_path):
+    """As for readers of Iceberg; the name of a column may look like a way into it."""
+    kind = parse_type_name("long")
+    inner = ArrayType(element_type=kind, contains_null=True)
+    deep = MapType(key_type=kind, value_type=inner, value_contains_null=True)
+    ids = {f"a.value.{way}": at for at, way in enumerate(("key", "value", "value.element"), 5)}
+    field = mapped("m", 1, deep, "a.value")
+    field = replace(field, metadata={**field.metadata, "delta.columnMapping.nested.ids": ids})
+    stored = file_schema(StructType(fields=(field,)), "name")
+    pq.write_table(stored.empty_table(), tmp_path / "f.parquet")
+    read = pq.read_schema(tmp_path / "f.parquet").field("a.value").type
+    parts = (read.key_field, read.item_field, read.item_type.value_field)
+    assert [part.metadata[b"PARQUET:field_id"] for part in parts] == [b"5", b"6", b"7"]
+    assert file_schema(StructType(fields=(field,)), "none").field("m").metadata is None
 
 
 @pytest.mark.rule("mapping-none-display-names")

@@ -103,6 +103,11 @@ def test_floats_that_json_cannot_say_leave_no_bounds(bad: float) -> None:
     assert stats_of(f=pa.array([1.0, bad]))["maxValues"] == {}
 
 
+def test_the_largest_double_is_a_bound() -> None:
+    largest = 1.7976931348623157e308
+    assert stats_of(f=pa.array([largest, largest]))["maxValues"] == {"f": largest}
+
+
 @pytest.mark.rule("stats-string-bounds-cut")
 @given(st.lists(st.text(max_size=80), min_size=1, max_size=5))
 def test_string_bounds_are_short_and_still_bounds(values: list[str]) -> None:

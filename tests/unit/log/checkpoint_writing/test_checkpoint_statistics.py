@@ -282,6 +282,7 @@ def test_partition_column_without_a_rule_is_refused(tmp_path: Path) -> None:
         ({"delta.dataSkippingNumIndexedCols": "2"}, ["part", "b"]),
         ({"delta.dataSkippingStatsColumns": "l, `outer`"}, ["l", "outer"]),
         ({"delta.dataSkippingStatsColumns": "outer.in"}, ["outer"]),
+        ({"delta.dataSkippingStatsColumns": "`a,``b`,i, `outer`.`in`"}, ["i", "outer"]),
     ],
     ids=str,
 )

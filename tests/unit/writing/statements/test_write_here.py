@@ -136,6 +136,25 @@ def test_replace_where_takes_a_partition_and_refuses_rows_outside_of_it(tmp_path
     assert ids(place) == [2, 9]
 
 
+def test_an_empty_text_of_a_partition_is_a_null_to_every_rule(tmp_path: Path) -> None:
+    """As in Delta Spark: the log has the same text for both."""
+    place = tmp_path / "orders"
+    columns = "id BIGINT, land STRING, sign BINARY, code STRING NOT NULL"
+    known = {"delta.constraints.known": "land <> 'x'"}
+    pipeline.create(place, columns, partition_by=["land", "sign", "code"], properties=known)
+
+    def rows(land: str, code: str) -> pa.Table:
+        return pa.table({"id": [1], "land": [land], "sign": [b""], "code": [code]})
+
+    for given in (rows("", "c"), rows("DE", "")):
+        with pytest.raises(InvalidArgumentError) as refused:
+            pipeline.write(given, place)
+        assert refused.value.kind == "rows_refused"
+    assert data_files(place) == []
+    pipeline.write(rows("DE", "c"), place)
+    assert ours(place) == [{"id": 1, "land": "DE", "sign": None, "code": "c"}]
+
+
 def test_a_transaction_is_written_once(tmp_path: Path) -> None:
     place = tmp_path / "orders"
     assert pipeline.write(ROWS, place, transaction=("load", 7)).version == 0
