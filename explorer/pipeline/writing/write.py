@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError, UnsupportedError
 from explorer.pipeline.writing._self_reading import reads_table
-from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, rows_given
+from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, Written, rows_given
 from explorer.pipeline.writing.places import open_place
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
 from explorer.storage.ports import WriteStore
@@ -178,10 +178,10 @@ class _Job:
             return statement
         if self.approve is not None:
             statement = replace(statement, is_pinned=True)
-        written, marks = self._write(statement)
-        found = statement.commit(written, marks, watch=self.watch)
+        written = self._write(statement)
+        found = statement.commit(written.files, written.marks, watch=self.watch)
         if isinstance(found, WriteResult):
-            return found
+            return replace(found, problems=(*written.problems, *found.problems))
         is_rereadable = isinstance(rows, SparkRows) or rows.is_rereadable
         may_begin_again = is_rereadable and statement.may_begin_again(found)
         return _Lost(conflict=found, is_for_another_try=may_begin_again)
@@ -210,10 +210,6 @@ class _Job:
         return write_on_spark(statement, rows, self.spark, self.watch)
 
 
-Written: TypeAlias = tuple[pa.Table, Mapping[str, int]]
-"""New files, with the schema `WRITTEN_ROWS`, and the last numbers that identity columns got."""
-
-
 def write_here(statement: RowStatement, rows: ArrowRows, watch: Watch) -> Written:
     """Write rows of Arrow in this process."""
     gate = ArrowGate(statement.gate)
@@ -225,7 +221,7 @@ def write_here(statement: RowStatement, rows: ArrowRows, watch: Watch) -> Writte
                 files.add(part)
             done += batch.num_rows
         watch.step(done, rows.num_rows, _LABEL)
-    return pa.Table.from_batches([files.written()]), gate.marks
+    return Written(files=pa.Table.from_batches([files.written()]), marks=gate.marks)
 
 
 def _names(names: Sequence[str] | str) -> tuple[str, ...]:
