@@ -1,4 +1,5 @@
-"""Processes that carry out a plan and are killed before one of the store's operations.
+"""Processes that carry out a plan, or write rows, and are killed before one of their store's
+operations.
 
 A process that has loaded everything waits for orders and forks for each of them: to start one
 anew takes a second. It runs nothing itself, so that it has no threads that a fork would lose.
@@ -59,9 +60,16 @@ class Processes:
     def carry_out(self, lake: Lake, plan: Plan, fatal: int) -> int:
         """How a process ended that carried out a saved plan and was killed before operation
         number `fatal` of its store."""
+        return self._order("plan", str(lake.root), str(lake.state), plan.digest, fatal)
+
+    def write(self, root: Path, name: str, door: str, fatal: int) -> int:
+        """How a process ended that wrote rows by the statement and the door of these names (see
+        `written_place`), and was killed before operation number `fatal` of its store."""
+        return self._order("write", str(root), name, door, fatal)
+
+    def _order(self, *order: str | int) -> int:
         assert self._first.stdin is not None
         assert self._first.stdout is not None
-        order = [str(lake.root), str(lake.state), plan.digest, fatal]
         self._first.stdin.write(orjson.dumps(order) + b"\n")
         self._first.stdin.flush()
         return int(self._first.stdout.readline())
@@ -79,15 +87,29 @@ def _carry_out(root: str, state: str, digest: str, fatal: int) -> int:
     return 0 if receipt.status == "completed" else 1
 
 
+def _write(root: str, name: str, door: str, fatal: int) -> int:
+    # whoever carries out plans does without
+    from tests.faults.written_place import DOORS, STATEMENTS  # noqa: PLC0415
+
+    DOORS[door](_Killed(root, fatal), STATEMENTS[name].options)
+    return 0
+
+
+_ORDERS = {"plan": _carry_out, "write": _write}
+
+
 def _serve() -> None:
     import pyarrow.parquet  # noqa: F401, PLC0415  # loaded once, and not in every fork
 
     for line in sys.stdin:
+        what, *order = orjson.loads(line)
+        if what == "write":  # loaded once as well, and not where nobody writes rows
+            import tests.faults.written_place  # noqa: F401, PLC0415
         child = os.fork()
         if not child:
             status = 2
             try:
-                status = _carry_out(*orjson.loads(line))
+                status = _ORDERS[what](*order)
             except BaseException:  # noqa: BLE001  # shown, because nobody else would
                 traceback.print_exc()
             os._exit(status)

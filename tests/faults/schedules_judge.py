@@ -15,7 +15,7 @@ from explorer.errors import DeltaError
 from explorer.protocol.z85 import parse_z85
 from explorer.table.table import Table
 from tests.faults.schedules_turns import Disk, Store
-from tests.faults.schedules_world import SHORTEST_LOG_MS, World
+from tests.faults.schedules_world import PART, SHORTEST_LOG_MS, World
 
 _LOG = "_delta_log/"
 Action = Mapping[str, Any]
@@ -72,6 +72,17 @@ def _judge_commits(world: World, commits: Sequence[Commit]) -> list[str]:
     made = Counter(commit.transaction_id for commit in commits)
     twice = (name for name, count in made.items() if count > 1)
     wrong += [f"the commit {name} is there more than once" for name in twice]
+    loads = Counter(
+        (action["txn"]["appId"], action["txn"]["version"])
+        for commit in commits
+        for action in commit.actions
+        if "txn" in action
+    )
+    wrong += [
+        f"the transaction {load} is there {count} times"
+        for load, count in loads.items()
+        if count > 1
+    ]
     by_id = {commit.transaction_id: commit.version for commit in commits}
     for transaction_id, told in world.tries.items():
         found = by_id.get(transaction_id)
@@ -104,9 +115,12 @@ def _judge_versions(world: World, commits: Sequence[Commit]) -> list[str]:
     table = Table(Store(disk))
     wrong: list[str] = []
     live: set[LogicalFile] = set()
+    parts: dict[str, str] = {}
     opened = {len(commits) - 1, *world.chance.sample(range(len(commits)), k=min(1, len(commits)))}
     for at, commit in enumerate(commits):
+        before = set(live)
         wrong += _apply(live, commit)
+        wrong += _judge_overwrite(before, live, parts, commit)
         is_latest = at + 1 == len(commits)
         until = now if is_latest else commits[at + 1].time_ms
         if is_latest or until > now - world.shortest_ms:
@@ -148,6 +162,29 @@ def _apply(live: set[LogicalFile], commit: Commit) -> list[str]:
     wrong += [f"version {commit.version} adds {path} again" for path, _ in added if path in there]
     live |= added
     return wrong
+
+
+def _judge_overwrite(
+    before: set[LogicalFile], live: set[LogicalFile], parts: dict[str, str], commit: Commit
+) -> list[str]:
+    """An overwrite leaves nothing of what it replaces, whoever added it meanwhile; nor does it take
+    anything else. `parts` are the partitions of all files that were ever added."""
+    added = {action["add"]["path"] for action in commit.actions if "add" in action}
+    parts |= {
+        action["add"]["path"]: action["add"]["partitionValues"]["part"]
+        for action in commit.actions
+        if "add" in action
+    }
+    info = commit.actions[0]["commitInfo"]
+    asked = info.get("operationParameters", {})
+    if info["operation"] != "WRITE" or asked.get("mode") != "Overwrite":
+        return []
+    is_part = "predicate" in asked
+    replaced = {file for file in before if not is_part or parts[file[0]] == PART}
+    expected = (before - replaced) | {file for file in live if file[0] in added}
+    if live != expected:
+        return [f"version {commit.version} overwrites, and {sorted(live ^ expected)[:3]} is wrong"]
+    return []
 
 
 def _logical(body: Action) -> LogicalFile:

@@ -6,14 +6,19 @@ import random
 import shutil
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from explorer import maintenance
 from explorer.errors import DeltaError
 from explorer.maintenance import Approval, Plan
+from explorer.pipeline.writing.given_data import ArrowRows, rows_given
+from explorer.pipeline.writing.write import write_here
+from explorer.progress import UNWATCHED
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.commit_json import Action
 from explorer.protocol.deletion_vectors import DeletionVectorDescriptor, parse_relative_place
@@ -25,9 +30,17 @@ from explorer.transaction.commit import Committed, Retries, commit
 from explorer.transaction.read_set import NOTHING, ReadSet, read_set_of
 from explorer.transaction.read_version import NO_TABLE, ReadVersion, read_version_of
 from explorer.transaction.staged import Provenance, StagedCommit
+from explorer.writing.statements.begin import begin_write
+from explorer.writing.statements.options import WriteOptions, WriteResult
+from explorer.writing.statements.row_statement import open_target
 from tests.faults.schedules_turns import DAY_MS, NOW_MS, Disk, Store
 
-SCHEMA = '{"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":{}}]}'
+SCHEMA = (
+    '{"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":{}},'
+    '{"name":"part","type":"string","nullable":true,"metadata":{}}]}'
+)
+PART = "a"
+"""The partition of what others than `user_write` wrote."""
 STATS = '{"numRecords":10,"tightBounds":false,"minValues":{"id":1},"maxValues":{"id":9}}'
 SHORTEST = timedelta(hours=30)
 """The shortest retention that a vacuum of a schedule asks for."""
@@ -52,6 +65,7 @@ class World:
     running: dict[Path, Plan] = field(default_factory=dict)
     shortest_ms: int = 7 * DAY_MS
     receipts: list[maintenance.Receipt] = field(default_factory=list)
+    loads: int = 0
 
     def end_of_day(self) -> None:
         """Who was killed is known by now: what they were at can be taken up again."""
@@ -101,7 +115,12 @@ def create(world: World, *, days: int = 40) -> None:
         reader_features=("deletionVectors", "v2Checkpoint"),
         writer_features=_FEATURES,
     )
-    metadata = Metadata(id=str(world.name()), schema_string=SCHEMA, configuration=settings)
+    metadata = Metadata(
+        id=str(world.name()),
+        schema_string=SCHEMA,
+        partition_columns=("part",),
+        configuration=settings,
+    )
     world.commit(store, NO_TABLE, NOTHING, "CREATE TABLE", protocol, metadata)
     count = chance.randint(5, 14)
     for _ in range(count):
@@ -159,6 +178,39 @@ def rewrite(world: World, store: Store) -> None:
     world.commit(store, read_version_of(snapshot), reads, "OPTIMIZE", *gone, body)
 
 
+def user_write(world: World, store: Store) -> None:
+    """Rows of a user, as `pipeline.write` writes them in this process: an append, an overwrite of
+    all or of a partition, some with a transaction that is repeated until somebody is told."""
+    chance = world.chance
+    options = WriteOptions(mode=chance.choice(("append", "append", "append", "overwrite")))
+    if options.mode == "overwrite" and chance.random() < 0.7:
+        options = replace(options, replace_where=f"part = '{PART}'")
+    parts = [PART] if options.replace_where else chance.choice(([PART], ["b"], [PART, "b"]))
+    if chance.random() < 0.4:
+        world.loads += chance.randint(0, 1)  # one that somebody else has made, or makes just now
+        options = replace(options, transaction=("load", world.loads))
+    given = rows_given(pa.table({"id": list(range(len(parts))), "part": parts}))
+    assert isinstance(given, ArrowRows)
+    for _ in range(2):
+        target = open_target(store)
+        begun = begin_write(target, options, given.schema, clock=world.disk.clock, ids=world.name)
+        if isinstance(begun, WriteResult):
+            return
+        world.tries[str(begun.id)] = "unknown"
+        try:
+            written = write_here(begun, given, UNWATCHED)
+            found = begun.commit(written.files, written.marks)
+        except DeltaError as error:
+            if error.kind != "outcome_unknown":
+                world.tries[str(begun.id)] = "refused"
+            elif options.transaction is not None:
+                continue  # the same again, which may be there already
+            return
+        told = found.version if isinstance(found, WriteResult) else None
+        world.tries[str(begun.id)] = "refused" if told is None else told
+        return
+
+
 def _write_file(world: World, store: Store) -> AddFile:
     path = f"part-{world.name()}.parquet"
     store.write(path, b"x" * 100)
@@ -168,7 +220,7 @@ def _write_file(world: World, store: Store) -> AddFile:
 def _added(world: World, path: str, vector: DeletionVectorDescriptor | None) -> AddFile:
     return AddFile(
         path=path,
-        partition_values={},
+        partition_values={"part": PART},
         size=100,
         modification_time=world.disk.clock_ms,
         stats=STATS,
@@ -181,7 +233,7 @@ def _removed(world: World, row: dict[str, Any]) -> RemoveFile:
     return RemoveFile(
         path=row["path"],
         deletion_timestamp=world.disk.clock_ms,
-        partition_values={},
+        partition_values={"part": PART},
         size=100,
         deletion_vector=DeletionVectorDescriptor(**vector) if vector else None,
     )
@@ -283,7 +335,7 @@ def go_on(world: World, store: Store) -> None:
     carry_out(world, store, plan, found)
 
 
-WRITERS = (append, append, delete, hide, rewrite)
+WRITERS = (append, append, delete, hide, rewrite, user_write, user_write)
 MAINTAINERS = (
     checkpoint,
     compact_log,

@@ -4,10 +4,8 @@ same statement again brings the rows once."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,37 +14,13 @@ import pytest
 
 import explorer
 from explorer import pipeline
-from explorer.errors import DeltaError, NotFoundError
-from explorer.pipeline.writing.given_data import rows_given
-from explorer.pipeline.writing.write import write_to
-from explorer.writing.statements.options import WriteOptions, WriteResult
+from explorer.errors import DeltaError
+from explorer.pipeline.source import _batch_writer
+from explorer.writing.statements.options import WriteResult
 from tests.faults.faulty_store import CHANGING, Fault, FaultyStore, is_change
+from tests.faults.killed_processes import KILLED, Processes
+from tests.faults.written_place import NEW, OLD, STATEMENTS, Place
 from tests.sampling import sample
-
-OLD = pa.table({"id": list(range(6)), "land": ["DE", "FR"] * 3})
-NEW = pa.table({"id": [10, 11, 12], "land": ["DE", "IT", "IT"]})
-ONCE = ("nightly load", 1)
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A write, and the ids that the table has afterwards."""
-
-    options: WriteOptions
-    after: tuple[int, ...]
-    begins: bool = True
-
-
-STATEMENTS = {
-    "append": Statement(WriteOptions(transaction=ONCE), (*range(6), 10, 11, 12)),
-    "overwrite": Statement(WriteOptions(mode="overwrite", transaction=ONCE), (10, 11, 12)),
-    "dynamic": Statement(
-        WriteOptions(mode="overwrite", partition_overwrite="dynamic", transaction=ONCE),
-        (1, 3, 5, 10, 11, 12),
-    ),
-    "first": Statement(WriteOptions(transaction=ONCE), (10, 11, 12), begins=False),
-    "checkpointed": Statement(WriteOptions(transaction=ONCE), (*range(6), 10, 11, 12)),
-}
 
 
 class KilledStore(FaultyStore):
@@ -61,64 +35,18 @@ class KilledStore(FaultyStore):
         return super()._begin(what)
 
 
-class Place:
-    """A table that is put back to what it was before each try."""
-
-    def __init__(self, scratch: Path, name: str) -> None:
-        self.statement = STATEMENTS[name]
-        self.root, self._kept = scratch / "orders", scratch / "kept"
-        if self.statement.begins:
-            pipeline.write(OLD, self._kept, partition_by="land")
-            if name == "checkpointed":  # the next version is one that gets a checkpoint
-                for _ in range(9):
-                    pipeline.write(OLD.slice(0, 0), self._kept)
-        else:
-            self._kept.mkdir()
-        self.before = tuple(range(6)) if self.statement.begins else ()
-        self.fresh()
-
-    def fresh(self) -> None:
-        shutil.rmtree(self.root, ignore_errors=True)
-        shutil.copytree(self._kept, self.root)
-
-    def write(self, store: FaultyStore) -> WriteResult:
-        return write_to(store, rows_given(NEW), self.statement.options)
-
-    def ids(self) -> tuple[int, ...]:
-        """The rows of the newest version, all of whose files are read; none where there is no
-        table."""
-        try:
-            snapshot = explorer.open_table(self.root).snapshot()
-        except NotFoundError:
-            return ()
-        rows = explorer.read_rows(snapshot, columns=["id"])
-        return tuple(sorted(rows.column("id").to_pylist()))
-
-    def unknown_files(self) -> set[str]:
-        """The data files that no version names."""
-        found = {
-            path.relative_to(self.root).as_posix()
-            for path in self.root.rglob("*.parquet")
-            if path.parent.name != "_delta_log"
-        }
-        if not self.ids():
-            return found
-        table = explorer.open_table(self.root)
-        for version in range(table.latest_version() + 1):
-            found -= set(table.snapshot(version=version).files(["path"])["path"].to_pylist())
-        return found
-
-    def operations(self) -> list[str]:
-        store = FaultyStore(str(self.root))
-        self.write(store)
-        assert self.ids() == self.statement.after
-        self.fresh()
-        return store.operations
+CASES = [("here", name) for name in STATEMENTS]
+CASES += [
+    (door, name) for door in ("format", "stream") for name in ("append", "overwrite", "first")
+]
 
 
-@pytest.fixture(params=STATEMENTS)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    return Place(tmp_path, request.param)
+@pytest.fixture(params=CASES, ids="-".join)
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    # nothing goes on here that Spark would have to end
+    monkeypatch.setattr(_batch_writer, "_LONGEST_END", 0)
+    door, name = request.param
+    return Place(tmp_path, name, door)
 
 
 def check(place: Place, outcome: WriteResult | DeltaError) -> None:
@@ -181,6 +109,43 @@ def test_a_process_that_is_killed_leaves_all_rows_or_none(
         assert seen <= {place.before, place.statement.after}
         write_again(place)
     assert seen
+
+
+def test_a_disk_that_is_full_at_any_write_leaves_all_rows_or_none_and_is_no_doubt(
+    place: Place, request: pytest.FixtureRequest
+) -> None:
+    changes = [number for number, what in enumerate(place.operations()) if is_change(what)]
+    faults = [(number, down) for number in changes for down in (False, True)]
+    for number, down in sample(faults, 4, request.node.name):
+        place.fresh()
+        store = FaultyStore(str(place.root), number, when="full", down=down)
+        outcome: WriteResult | DeltaError
+        try:
+            outcome = place.write(store)
+        except DeltaError as error:
+            outcome = error
+        assert getattr(outcome, "kind", "storage_failed") == "storage_failed"
+        check(place, outcome)
+        assert not list(place.root.rglob(".tmp-*"))
+        write_again(place)
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Processes]:
+    with Processes() as found:
+        yield found
+
+
+def test_a_real_process_that_is_killed_leaves_all_rows_or_none(
+    place: Place, processes: Processes, request: pytest.FixtureRequest
+) -> None:
+    count = len(place.operations())
+    for number in sample(range(count), 12, f"{request.node.name} process"):
+        place.fresh()
+        door, name = request.node.callspec.params["place"]
+        assert processes.write(place.root, name, door, number) == KILLED
+        assert place.ids() in {place.before, place.statement.after}
+        write_again(place)
 
 
 def test_after_an_unknown_outcome_no_file_is_deleted_and_the_error_says_what_to_look_for(

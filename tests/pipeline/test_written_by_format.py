@@ -8,11 +8,11 @@ from pathlib import Path
 import orjson
 import pytest
 from pyspark.errors import AnalysisException, IllegalArgumentException, StreamingQueryException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, datasource
 
 import explorer
 from explorer import pipeline
-from explorer.errors import DeltaError, InvalidArgumentError
+from explorer.errors import DeltaError, InvalidArgumentError, UnsupportedError
 from explorer.pipeline.source._write_options import PROFILE, storage_options, write_options
 
 pytestmark = pytest.mark.spark
@@ -101,6 +101,18 @@ def test_what_spark_itself_refuses_has_an_option_that_does_it(
     with pytest.raises(IllegalArgumentException, match="do not match the existing table's"):
         frame.write.format(FORMAT).mode("append").partitionBy("id").save(str(tmp_path / "t"))
     assert not (tmp_path / "t").exists()
+
+
+def test_an_older_pyspark_is_told_what_the_format_needs(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("DataSourceArrowWriter", "DataSourceStreamArrowWriter"):
+        with monkeypatch.context() as patched:
+            patched.delattr(datasource, name)
+            with pytest.raises(UnsupportedError, match=name) as refused:
+                pipeline.register(spark)
+        assert refused.value.kind == "missing_dependency"
+        assert "pyspark>=4.2" in refused.value.remedy
 
 
 class Stream:

@@ -1,4 +1,4 @@
-"""The end of the tasks of a job that failed: until then they may make another file."""
+"""The end of the tasks of a job: until then they may make another file."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LONGEST_END: Final = 3.0
-"""Seconds until Spark has ended the tasks of a job that failed: a worker that does not heed it is
-killed after two."""
+"""Seconds until Spark has ended the tasks that a job does not need any more: a worker that does not
+heed it is killed after two."""
 
 
 def await_tasks(session: SparkSession) -> None:
-    """Wait, not for long, until no task of a failed job can make another file. A Connect server
-    does not say what it still does."""
+    """Wait, not for long, until no task of a job that has ended can make another file. A Connect
+    server does not say what it still does."""
     if is_connect(session):
+        time.sleep(_LONGEST_END)
         return
     until = time.monotonic() + _LONGEST_END
     with contextlib.suppress(Exception):  # the session may have been stopped

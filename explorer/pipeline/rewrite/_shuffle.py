@@ -17,7 +17,7 @@ from explorer.log.actions.columns import int32_column
 from explorer.log.plain_arrays import build_array
 from explorer.pipeline.rewrite.curve import MeasuredOrder
 from explorer.pipeline.rewrite.write_files import GROUP, NUM_TARGETS, TARGET, RewriteFiles
-from explorer.pipeline.tasks.attempts import attempt_number, part_number
+from explorer.pipeline.tasks.attempts import attempt_number, part_number, run_number
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS, Batches, ReadFiles, run_groups
 from explorer.pipeline.tasks.spark_types import spark_schema
 from explorer.pipeline.tasks.task_failures import ErrorMark
@@ -69,7 +69,7 @@ class _WriteSorted:
             yield from self._write(batches)
 
     def _write(self, batches: Batches) -> Batches:
-        attempt, part = attempt_number(), part_number()
+        attempt, run, part = attempt_number(), run_number(), part_number()
         current: int | None = None
         with ExitStack() as stack:
             new: NewFile | None = None
@@ -78,7 +78,7 @@ class _WriteSorted:
                     if new is not None and current is not None:
                         stack.close()
                         yield told(current, attempt, [new.written()], None)
-                    path = self.form.path(self.targets[group], attempt, part)
+                    path = self.form.path(self.targets[group], run, part)
                     new = stack.enter_context(NewFile(self.store, path, self.form))
                     current = group
                 new.add(rows)

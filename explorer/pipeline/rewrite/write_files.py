@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from explorer.log.plain_arrays import build_array
 from explorer.pipeline.rewrite.curve import MeasuredOrder, column_at
-from explorer.pipeline.tasks.attempts import attempt_number
+from explorer.pipeline.tasks.attempts import attempt_number, run_number
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS, Batches, ReadFiles
 from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.rows.request import RowRequest
@@ -46,13 +46,13 @@ class RewriteFiles:
         group, target, count = (files.column(name)[0].as_py() for name in _OF_GROUP)
         read = ReadFiles(store=self.store, request=self.request)
         rows = _CountedRows(read(files.select([*FILE_COLUMNS, NUM_RECORDS])), self.form.schema)
-        attempt = attempt_number()
+        run = run_number()
         if self.order is None:
-            written = [self._in_one_file(rows, self.form.path(target, attempt, 0))]
+            written = [self._in_one_file(rows, self.form.path(target, run, 0))]
         else:
-            written = list(self._in_order(rows, target, attempt, count))
+            written = list(self._in_order(rows, target, run, count))
         made = [file for file in written if file.num_rows]
-        yield told(group, attempt, made, rows.count)
+        yield told(group, attempt_number(), made, rows.count)
 
     def _in_one_file(self, rows: Iterable[pa.Table], path: str) -> WrittenFile:
         with NewFile(self.store, path, self.form) as new:
@@ -61,7 +61,7 @@ class RewriteFiles:
         return new.written()
 
     def _in_order(
-        self, parts: Iterable[pa.Table], target: str, attempt: int, count: int
+        self, parts: Iterable[pa.Table], target: str, run: int, count: int
     ) -> Iterator[WrittenFile]:
         rows = pa.concat_tables([self.form.schema.empty_table(), *parts])
         if self.order is not None:
@@ -70,7 +70,7 @@ class RewriteFiles:
         for number in range(count):
             part = rows.slice(number * size, size)
             if part.num_rows:
-                with NewFile(self.store, self.form.path(target, attempt, number), self.form) as new:
+                with NewFile(self.store, self.form.path(target, run, number), self.form) as new:
                     new.add(part)
                 yield new.written()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import time
 from collections.abc import Iterator, Sequence
@@ -10,16 +11,17 @@ from typing import Final
 from uuid import UUID
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql.datasource import (  # noqa: TID253  # imported where the format is registered
     DataSourceArrowWriter,
     WriterCommitMessage,
 )
 
 from explorer.errors import UnsupportedError
-from explorer.pipeline.tasks.attempts import attempt_number, part_number
+from explorer.pipeline.tasks.attempts import attempt_number, part_number, run_number
 from explorer.pipeline.tasks.task_failures import ErrorMark
 from explorer.storage.ports import WriteStore
-from explorer.writing.files.leftovers import remove_files, remove_files_named
+from explorer.writing.files.leftovers import raise_without, remove_files, remove_files_named
 from explorer.writing.files.row_files import WRITTEN_ROWS, RowFiles, RowForm, names_of
 from explorer.writing.gate.arrow_gate import ArrowGate
 from explorer.writing.gate.plan import GatePlan
@@ -27,7 +29,7 @@ from explorer.writing.statements.options import WriteResult
 from explorer.writing.statements.row_statement import RowStatement
 
 _LONGEST_END: Final = 2.5
-"""Seconds until Spark has ended the tasks of a job that failed."""
+"""Seconds until Spark has ended the tasks that a job does not need any more."""
 
 _IDENTITY: Final = (
     "It has an identity column, whose numbers have to be given out by one process, and the tasks "
@@ -57,7 +59,12 @@ class WriteByTask:
         with self.mark.marked():
             gate = ArrowGate(self.gate)
             files = RowFiles(
-                self.store, self.form, run, task=part_number(), attempt=attempt_number()
+                self.store,
+                self.form,
+                run,
+                task=part_number(),
+                attempt=attempt_number(),
+                run=run_number(),
             )
             with files:
                 for batch in batches:
@@ -104,10 +111,14 @@ class BatchWriter(DataSourceArrowWriter):
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Make what all tasks wrote the next version."""
         with self._mark.marked():
-            statement: RowStatement | WriteResult = pickle.loads(self._statement)
-            if isinstance(statement, WriteResult):
+            if self._task is None:
                 return
-            found = statement.commit(written_of(messages))
+            written = written_of(messages)
+            with removing_uncommitted(self._task.store, written):
+                statement: RowStatement = pickle.loads(self._statement)
+            if pc.max(written.column("attempt")).as_py():  # a task was tried again
+                self._remove_named(keep=frozenset(names_of(written)))
+            found = statement.commit(written)
             if not isinstance(found, WriteResult):
                 raise found.as_error()
 
@@ -115,10 +126,26 @@ class BatchWriter(DataSourceArrowWriter):
         """Remove what was written, unless a commit was begun."""
         if self._task is None or was_begun(messages):
             return
-        remove_files_named(self._task.store, str(self._id))
+        self._remove_named()
+
+    def _remove_named(self, keep: frozenset[str] = frozenset()) -> None:
+        """Remove what tasks wrote, but for the paths of `keep`."""
+        if self._task is None:
+            return
         # a task that Spark ends meanwhile may still make a file
         time.sleep(_LONGEST_END)
-        remove_files_named(self._task.store, str(self._id))
+        remove_files_named(self._task.store, str(self._id), keep)
+
+
+@contextlib.contextmanager
+def removing_uncommitted(store: WriteStore, written: pa.Table) -> Iterator[None]:
+    """For what is done before a commit: where it fails, surely nothing is committed, and the new
+    files are removed. Spark gives them up as it does where the commit itself failed."""
+    try:
+        yield
+    except BaseException as error:
+        raise_without(store, names_of(written), error)
+        raise
 
 
 def was_begun(messages: Sequence[WriterCommitMessage | None]) -> bool:

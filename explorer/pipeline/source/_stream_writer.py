@@ -16,7 +16,13 @@ from pyspark.sql.datasource import (  # noqa: TID253  # imported where the forma
 )
 
 from explorer.errors import DeltaError, InvalidArgumentError, UnsupportedError
-from explorer.pipeline.source._batch_writer import WriteByTask, abandon, build_task, written_of
+from explorer.pipeline.source._batch_writer import (
+    WriteByTask,
+    abandon,
+    build_task,
+    removing_uncommitted,
+    written_of,
+)
 from explorer.pipeline.source._write_options import given_options, place_of, storage_options
 from explorer.pipeline.tasks.task_failures import ErrorMark
 from explorer.protocol.features.column_mapping import column_mapping_mode
@@ -151,8 +157,8 @@ class StreamWriter(DataSourceStreamArrowWriter):
         with self._mark.marked():
             written, store = written_of(messages), self._task.store
             options = replace(self._options, transaction=(self._application, batchId))
-            target = open_target(store)
-            statement = begin_write(target, options, self._given)
+            with removing_uncommitted(store, written):
+                statement = begin_write(open_target(store), options, self._given)
             if isinstance(statement, WriteResult):
                 remove_files(store, names_of(written))
                 return

@@ -7,6 +7,7 @@ another commit changed the table's rows meanwhile, and no wrong one is made.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
@@ -21,7 +22,10 @@ from explorer.storage.ports import ReadStore
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_FORMAT: Final = "delta_explorer"
+_OUR_SCAN: Final = re.compile(r" delta_explorer\b")
+_HIDING: Final = frozenset({"Any", "CachedRemoteRelation", "NamedTable", "SQL", "SqlCommand"})
+"""Parts of a plan of Connect behind which the server finds others: tables, views, extensions."""
+
 _AZURE: Final = frozenset({"abfs", "abfss", "az", "wasb", "wasbs"})
 _LINE: Final = "\n"
 
@@ -77,31 +81,43 @@ def _reads_on_connect(frame: Any, mark: str, root: str) -> bool:
     """By the plan as it is sent, which has whatever this client built; by what the server says of
     tables and views in it; and by the files that it finds."""
     sent = frame._plan.to_proto(frame.sparkSession.client)
-    if mark.encode() in sent.SerializeToString() or _is_any_below(_named_in(sent), root):
+    messages = list(_messages(sent))
+    if mark.encode() in sent.SerializeToString() or _is_any_below(_named_in(messages), root):
         return True
     told = frame._explain_string(extended=True)
-    if mark in told or f" {_FORMAT}" in told:
+    if mark in told:
+        return True
+    # a plan of the server names our format, and not the place that is read by it
+    is_hidden = any(message.DESCRIPTOR.name in _HIDING for message in messages)
+    if is_hidden and _OUR_SCAN.search(told):
         return True
     return _is_any_below(frame.inputFiles(), root)
 
 
-def _named_in(message: Any) -> Iterator[str]:
+def _named_in(messages: Iterable[Any]) -> Iterator[str]:
     """The paths that a plan of Connect reads by name of a format."""
+    for message in messages:
+        if message.DESCRIPTOR.name == "DataSource":
+            yield from message.paths
+            yield from (text for key, text in message.options.items() if key.lower() == "path")
+
+
+def _messages(message: Any) -> Iterator[Any]:
+    """All parts of a plan of Connect."""
     for field, value in message.ListFields():
-        if field.type != field.TYPE_MESSAGE:
-            continue
-        values = value if _is_repeated(field) else [value]
-        for inner in values:
-            if not hasattr(inner, "ListFields"):
-                continue  # a map of plain values
-            if inner.DESCRIPTOR.name == "DataSource":
-                yield from inner.paths
-                yield from (text for key, text in inner.options.items() if key.lower() == "path")
-            yield from _named_in(inner)
+        if field.type == field.TYPE_MESSAGE:
+            for inner in _messages_in(value):
+                yield inner
+                yield from _messages(inner)
 
 
-def _is_repeated(field: Any) -> bool:
-    return bool(getattr(field, "is_repeated", False) or field.label == field.LABEL_REPEATED)
+def _messages_in(value: Any) -> list[Any]:
+    """Those of a field: one, several, or the values of a map. By what the value can do: versions
+    of protobuf do not agree on how a field says which of these it is."""
+    if hasattr(value, "ListFields"):
+        return [value]
+    values = value.values() if hasattr(value, "values") else value
+    return [inner for inner in values if hasattr(inner, "ListFields")]
 
 
 def _is_any_below(places: Iterable[str], root: str) -> bool:

@@ -7,13 +7,13 @@ that is tried again, or twice at once, writes under names of its own; only one a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.errors import Problem
 from explorer.pipeline.jobs.ended_tasks import await_tasks
 from explorer.pipeline.jobs.visibility import check_visible, check_visible_place
 from explorer.pipeline.jobs.watching_jobs import watched
@@ -22,10 +22,10 @@ from explorer.pipeline.session import choose_watched
 from explorer.pipeline.tasks.mapped_batches import map_batches
 from explorer.pipeline.writing._arrow_frame import arrow_frame
 from explorer.pipeline.writing._write_tasks import TOLD, WriteRows
-from explorer.pipeline.writing.given_data import ArrowRows, SparkRows
+from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, Written
 from explorer.pipeline.writing.spark_gate import apply_gate
 from explorer.progress import Watch
-from explorer.writing.files.leftovers import raise_with, remove_files_named
+from explorer.writing.files.leftovers import problems_of, raise_with, remove_files_named
 from explorer.writing.files.row_files import WRITTEN_ROWS, names_of
 from explorer.writing.gate.plan import GatePlan, IdentityValue
 from explorer.writing.gate.sent_rows import rows_to_send
@@ -39,12 +39,13 @@ _LABEL: Final = "Writing rows"
 _NUMBERING_TASKS: Final = 1_000
 """At most, where rows get numbers of identity columns."""
 
+_SPECULATION: Final = "spark.speculation"
+
 
 def write_on_spark(
     statement: RowStatement, rows: ArrowRows | SparkRows, spark: Any, watch: Watch
-) -> tuple[pa.Table, Mapping[str, int]]:
-    """Write rows by tasks: new files, with the schema `WRITTEN_ROWS`, and the last numbers that
-    identity columns got. A frame is worked on by its own session, rows of Arrow by `spark`, the
+) -> Written:
+    """Write rows by tasks. A frame is worked on by its own session, rows of Arrow by `spark`, the
     active or a local one.
 
     Raises what the gate raises for a row, `StorageError` and `CancelledError`; then the files of
@@ -60,9 +61,7 @@ def write_on_spark(
         return _write(replace(statement, gate=sent.plan), frame, watch)
 
 
-def _write(
-    statement: RowStatement, frame: DataFrame, watch: Watch
-) -> tuple[pa.Table, Mapping[str, int]]:
+def _write(statement: RowStatement, frame: DataFrame, watch: Watch) -> Written:
     session, store, name = frame.sparkSession, statement.target.store, str(statement.id)
     task = WriteRows(
         store=store,
@@ -79,9 +78,15 @@ def _write(
         # a task that ended well before the job failed told nobody
         raise_with(remove_files_named(store, name), error)
         raise
-    if pc.max(told.column("attempt")).as_py():  # a task was tried again
-        remove_files_named(store, name, keep=frozenset(names_of(told)))
-    return told.select(WRITTEN_ROWS.names), task.marks_of(told)
+    problems: tuple[Problem, ...] = ()
+    if pc.max(told.column("attempt")).as_py() or _speculates(session):
+        # a task was tried again, or twice at once
+        await_tasks(session)
+        left = remove_files_named(store, name, keep=frozenset(names_of(told)))
+        problems = problems_of(left)
+    return Written(
+        files=told.select(WRITTEN_ROWS.names), marks=task.marks_of(told), problems=problems
+    )
 
 
 def _through_gate(frame: DataFrame, plan: GatePlan) -> DataFrame:
@@ -120,3 +125,9 @@ def _check_place(session: SparkSession, statement: RowStatement) -> None:
         check_visible_place(session, statement.target.store)
     else:
         check_visible(session, statement.target.store)
+
+
+def _speculates(session: SparkSession) -> bool:
+    """Whether Spark runs a task twice at once where it is slow. Of the run that loses nobody hears
+    which files it made."""
+    return str(session.conf.get(_SPECULATION, "false")).lower() == "true"

@@ -10,7 +10,7 @@ from uuid import UUID
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.pipeline.tasks.attempts import attempt_number, part_number
+from explorer.pipeline.tasks.attempts import attempt_number, part_number, run_number
 from explorer.pipeline.tasks.file_tasks import Batches
 from explorer.pipeline.tasks.task_failures import ErrorMark
 from explorer.storage.ports import WriteStore
@@ -43,6 +43,7 @@ class WriteRows:
                 self.statement,
                 task=part_number(),
                 attempt=attempt_number(),
+                run=run_number(),
             )
             marks: dict[str, int] = {}
             with files:

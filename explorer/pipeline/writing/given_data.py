@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from explorer.errors import InvalidArgumentError
+from explorer.errors import InvalidArgumentError, Problem
 from explorer.protocol.schema import StructType, parse_schema
 from explorer.writing.gate.arrow_gate import given_schema
 
@@ -34,6 +34,16 @@ class SparkRows:
 
     schema: StructType
     frame: DataFrame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What became of the rows: new files, with the schema `WRITTEN_ROWS`, the last numbers that
+    identity columns got, and what nobody needs and is left all the same."""
+
+    files: pa.Table
+    marks: Mapping[str, int]
+    problems: tuple[Problem, ...] = ()
 
 
 def rows_given(data: Any) -> ArrowRows | SparkRows:

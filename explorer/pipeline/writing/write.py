@@ -13,7 +13,7 @@ from explorer.errors import UnsupportedError
 from explorer.pipeline.removing.workplace import Engine, check_engine
 from explorer.pipeline.writing._replaced_rows import rows_to_replace
 from explorer.pipeline.writing._self_reading import reads_table
-from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, rows_given
+from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, Written, rows_given
 from explorer.pipeline.writing.places import open_place
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
 from explorer.storage.ports import WriteStore
@@ -184,11 +184,11 @@ class _Job:
             replaced = rows_to_replace(
                 statement, engine=self.engine, spark=session, watch=self.watch
             )
-        written, marks = self._write(statement)
-        leaving = None if replaced is None else replaced.leave(written)
-        found = statement.commit(written, marks, leaving=leaving, watch=self.watch)
+        written = self._write(statement)
+        leaving = None if replaced is None else replaced.leave(written.files)
+        found = statement.commit(written.files, written.marks, leaving=leaving, watch=self.watch)
         if isinstance(found, WriteResult):
-            return found
+            return replace(found, problems=(*written.problems, *found.problems))
         is_rereadable = isinstance(rows, SparkRows) or rows.is_rereadable
         may_begin_again = is_rereadable and statement.may_begin_again(found)
         return _Lost(conflict=found, is_for_another_try=may_begin_again)
@@ -217,10 +217,6 @@ class _Job:
         return write_on_spark(statement, rows, self.spark, self.watch)
 
 
-Written: TypeAlias = tuple[pa.Table, Mapping[str, int]]
-"""New files, with the schema `WRITTEN_ROWS`, and the last numbers that identity columns got."""
-
-
 def write_here(statement: RowStatement, rows: ArrowRows, watch: Watch) -> Written:
     """Write rows of Arrow in this process."""
     gate = ArrowGate(statement.gate)
@@ -232,7 +228,7 @@ def write_here(statement: RowStatement, rows: ArrowRows, watch: Watch) -> Writte
                 files.add(part)
             done += batch.num_rows
         watch.step(done, rows.num_rows, _LABEL)
-    return pa.Table.from_batches([files.written()]), gate.marks
+    return Written(files=pa.Table.from_batches([files.written()]), marks=gate.marks)
 
 
 def _names(names: Sequence[str] | str) -> tuple[str, ...]:

@@ -40,7 +40,13 @@ def ensure_checkpoint(
 
 
 def follow_commit(
-    store: WriteStore, table: Table, version: int, now: datetime, watch: Watch = UNWATCHED
+    store: WriteStore,
+    table: Table,
+    version: int,
+    now: datetime,
+    watch: Watch = UNWATCHED,
+    *,
+    new_uuid: Callable[[], UUID] = uuid4,
 ) -> tuple[Problem, ...]:
     """What belongs to a commit that was made; problems say what of it could not be done. Nothing
     of it makes a committed write look failed, not even that somebody cancels it."""
@@ -57,7 +63,7 @@ def follow_commit(
     if not version or version % interval:
         return tuple(found)
     try:
-        ensure_checkpoint(store, snapshot, now=now, watch=watch)
+        ensure_checkpoint(store, snapshot, now=now, new_uuid=new_uuid, watch=watch)
     except DeltaError as error:
         found.append(_not_done(version, "checkpoint", error))
     return tuple(found)

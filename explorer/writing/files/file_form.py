@@ -37,9 +37,10 @@ class FileForm:
         """How the names of new files end."""
         return ".parquet" if self.codec == "none" else f".{self.codec}.parquet"
 
-    def path(self, target: str, attempt: int, number: int) -> str:
-        """The path of one file of a group, by what its name begins with."""
-        return f"{target}-{attempt}.c{number:03}{self.ending}"
+    def path(self, target: str, run: int, number: int) -> str:
+        """The path of one file of a group, by what its name begins with; `run` is a number of the
+        task's own, also where it is tried again."""
+        return f"{target}-{run}.c{number:03}{self.ending}"
 
 
 def codec_of(metadata: Metadata) -> str:

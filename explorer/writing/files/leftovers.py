@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from explorer.errors import DeltaError, NotFoundError
+from explorer.errors import DeltaError, NotFoundError, Problem
 from explorer.protocol.filenames import LOG_FOLDER
 from explorer.storage.ports import WriteStore, offers
 from explorer.storage.tree import TreeStore, walk
 from explorer.table.counts import count
+
+_SHOWN: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +78,22 @@ def raise_with(left: Leftovers, error: BaseException) -> None:
         kind=error.kind,
         spec=error.spec,
     ) from error
+
+
+def problems_of(left: Leftovers) -> tuple[Problem, ...]:
+    """What a statement that succeeded says of files that it made in vain and that are left."""
+    if not (left.left or left.unlisted):
+        return ()
+    shown = ", ".join([*left.left[:_SHOWN], *(f"*{part}*" for part in left.unlisted)])
+    return (
+        Problem(
+            kind="storage_failed",
+            problem="Files of tasks that Spark ran twice are left, or may be.",
+            reason=f"The store did not list them, or did not delete them: {shown}.",
+            remedy="The rows are written, each once: no version names these files. Vacuum deletes "
+            "them once they are older than the retention.",
+        ),
+    )
 
 
 def remove_files(store: WriteStore, paths: Sequence[str]) -> Leftovers:

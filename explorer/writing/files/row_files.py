@@ -143,17 +143,24 @@ def change_data_form(protocol: Protocol, metadata: Metadata) -> RowForm:
 
 class RowFiles:
     """The new files of one attempt of one task, while rows come. `statement` is the same for
-    all tasks of a statement, and part of every name.
+    all tasks of a statement, and part of every name; so is `run`, which no other attempt has.
 
     After the block `written` tells them; where the block raises, none is left behind as far as
     the store allows.
     """
 
     def __init__(
-        self, store: WriteStore, form: RowForm, statement: UUID, *, task: int = 0, attempt: int = 0
+        self,
+        store: WriteStore,
+        form: RowForm,
+        statement: UUID,
+        *,
+        task: int = 0,
+        attempt: int = 0,
+        run: int = 0,
     ) -> None:
         self._store, self._form = store, form
-        self._statement, self._task, self._attempt = statement, task, attempt
+        self._statement, self._task, self._attempt, self._run = statement, task, attempt, run
         self._open: dict[PartitionKey, NewFile] = {}
         self._done: list[tuple[PartitionKey, WrittenFile]] = []
         self._whole: list[str] = []
@@ -225,7 +232,7 @@ class RowFiles:
     def _begin(self, key: PartitionKey) -> NewFile:
         physical = [name for _, name in self._form.partitions]
         number, self._number = self._number, self._number + 1
-        unique = uuid5(self._statement, f"{self._task}/{self._attempt}/{number}")
+        unique = uuid5(self._statement, f"{self._task}/{self._run}/{number}")
         folder = folder_of(
             self._form.protocol,
             self._form.metadata,
@@ -234,7 +241,7 @@ class RowFiles:
         )
         # so many files of one task would need a fourth digit, which is no fault
         target = f"{self._form.folder}{folder}{self._form.label}-{self._task:05}-{self._statement}"
-        path = self._form.file.path(target, self._attempt, number)
+        path = self._form.file.path(target, self._run, number)
         return NewFile(self._store, path, self._form.file, self._threads)
 
     def _close(self, key: PartitionKey) -> None:

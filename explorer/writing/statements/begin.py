@@ -83,6 +83,7 @@ def begin_write(
         ),
         reads=reads,
         clock=clock,
+        ids=ids,
     )
     statement.check()
     return statement

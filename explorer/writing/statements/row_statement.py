@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import orjson
 import pyarrow as pa
@@ -119,6 +119,7 @@ class RowStatement:
     form: RowForm
     reads: ReadSet
     clock: Clock
+    ids: Callable[[], UUID] = uuid4
     operation: str = WRITE
     parameters: Mapping[str, str] | None = None
     is_pinned: bool = False
@@ -190,7 +191,12 @@ class RowStatement:
         if isinstance(found, Conflict):
             return found
         after = follow_commit(
-            self.target.store, self.target.table, found.version, utc_time(self.clock()), watch
+            self.target.store,
+            self.target.table,
+            found.version,
+            utc_time(self.clock()),
+            watch,
+            new_uuid=self.ids,
         )
         return WriteResult(
             version=found.version,

@@ -170,13 +170,13 @@ def test_more_partitions_than_files_may_be_open_lose_no_row(tmp_path: Path) -> N
     assert sorted(row["id"] for row in rows_of(tmp_path, written)) == list(range(900))
 
 
-def test_names_of_two_attempts_and_of_two_tasks_differ(tmp_path: Path) -> None:
+def test_names_of_two_runs_and_of_two_tasks_differ(tmp_path: Path) -> None:
     rows = pa.table({"id": [1]})
     form = form_of(rows.schema)
     names = [
-        names_of(write(tmp_path, form, rows, task=task, attempt=attempt))[0]
+        names_of(write(tmp_path, form, rows, task=task, run=run))[0]
         for task in (0, 1)
-        for attempt in (0, 1)
+        for run in (0, 1)
     ]
     assert len(set(names)) == 4
 
