@@ -4,12 +4,10 @@ domains; what it refuses, we refuse."""
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
@@ -34,6 +32,7 @@ from explorer.writing.schema.new_table import (
     build_table_of_rows,
 )
 from explorer.writing.schema.schema_change import SchemaChange, merge_schema, overwrite_schema
+from tests.interop.described import told
 from tests.interop.twins import REFUSED, sql
 
 pytestmark = pytest.mark.spark
@@ -41,10 +40,6 @@ pytestmark = pytest.mark.spark
 _COLUMNS = (
     "id bigint not null comment 'the key', day date, place struct<city: string, tags: "
     "array<struct<name: string>>>, paid map<string, decimal(10,2)>, amount double"
-)
-_OWN = re.compile(
-    r"(col|_row-id-col|_row-commit-version-col)-"
-    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 )
 
 
@@ -246,39 +241,6 @@ _NEVER = {
         columns="_change_type int", properties=on("enableChangeDataFeed")
     ),
 }
-
-
-def _without_second_ids(kind: Any) -> None:
-    """Ids of elements, keys and values stand under the reference's key alone there, also where
-    there are none, and under that of the specification too in ours."""
-    if isinstance(kind, dict):
-        metadata = kind.get("metadata", {})
-        metadata.pop("parquet.field.nested.ids", None)
-        if not metadata.get("delta.columnMapping.nested.ids", True):
-            del metadata["delta.columnMapping.nested.ids"]
-        kind = list(kind.values())
-    for part in kind if isinstance(kind, list) else ():
-        _without_second_ids(part)
-
-
-def told(protocol: Any, metadata: Any, domains: Any) -> dict[str, Any]:
-    """What a table is, with generated names left out."""
-    schema = orjson.loads(_OWN.sub(r"\1", metadata.schema_string))
-    _without_second_ids(schema)
-    configuration = {name: _OWN.sub(r"\1", value) for name, value in metadata.configuration.items()}
-    return {
-        "versions": (protocol.min_reader_version, protocol.min_writer_version),
-        "readers": None if protocol.reader_features is None else {*protocol.reader_features},
-        "writers": None if protocol.writer_features is None else {*protocol.writer_features},
-        "schema": schema,
-        "partitioned": metadata.partition_columns,
-        "properties": configuration,
-        "name": metadata.name,
-        "description": metadata.description,
-        "domains": {
-            item.domain: orjson.loads(_OWN.sub(r"\1", item.configuration)) for item in domains
-        },
-    }
 
 
 # --- tables that we create and others use

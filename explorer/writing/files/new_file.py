@@ -151,8 +151,8 @@ class NewFile:
         settings = WriterSettings(
             codec=self._form.codec,
             page_version=self._form.page_version,
-            decimals_as_integers=True,
-            page_checksums=True,
+            decimals_as_integers=self._form.decimals_as_integers,
+            page_checksums=self._form.page_checksums,
         )
         self._file = stack.enter_context(ParquetOutput(sink, self._form.schema, settings))
         return self._file
