@@ -28,6 +28,7 @@ from explorer.protocol.arrow_types import arrow_schema, stored_schema
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.protocol.schema import parse_schema
 from explorer.rows.stored_rows import stored_names
+from explorer.storage.parquet.threaded_writer import EncodingThreads
 from explorer.storage.ports import WriteStore
 from explorer.writing.files._partition_keys import PartitionKey, split_by_partition
 from explorer.writing.files.file_form import FileForm, file_form
@@ -123,6 +124,7 @@ class RowFiles:
         self._whole: list[str] = []
         self._number = 0
         self._flush_bytes = max(2**16, form.target_bytes)
+        self._threads = EncodingThreads()
 
     def __enter__(self) -> RowFiles:
         """Nothing is written before there are rows."""
@@ -135,15 +137,16 @@ class RowFiles:
         trace: TracebackType | None,
     ) -> None:
         """All files whole, or none."""
-        if error is not None:
-            self._abandon(error)
-            return
-        try:
-            for key in list(self._open):
-                self._close(key)
-        except BaseException as failure:
-            self._abandon(failure)
-            raise
+        with contextlib.closing(self._threads):
+            if error is not None:
+                self._abandon(error)
+                return
+            try:
+                for key in list(self._open):
+                    self._close(key)
+            except BaseException as failure:
+                self._abandon(failure)
+                raise
 
     def add(self, rows: pa.RecordBatch) -> None:
         """Further rows, with at least the columns of `RowForm.rows`, in types that hold the same
@@ -151,8 +154,8 @@ class RowFiles:
         for piece in _pieces(conform(rows, self._form.rows), min(_PIECE, self._flush_bytes)):
             for key, part in split_by_partition(piece, [name for name, _ in self._form.partitions]):
                 self._add(key, part)
-        while sum(file.held_bytes for file in self._open.values()) > _MOST_HELD:
-            max(self._open.values(), key=lambda file: file.held_bytes).flush()
+        while sum(file.memory_bytes for file in self._open.values()) > _MOST_HELD:
+            max(self._open.values(), key=lambda file: file.memory_bytes).flush()
 
     def written(self) -> pa.RecordBatch:
         """What became of it, after the block, with the schema `WRITTEN_ROWS`."""
@@ -181,7 +184,7 @@ class RowFiles:
         file.add(pa.Table.from_batches([stored]))
         if file.held_bytes >= self._flush_bytes:
             file.flush()
-        if file.size >= self._form.target_bytes:
+        if file.reaches(self._form.target_bytes):
             self._close(key)
 
     def _begin(self, key: PartitionKey) -> NewFile:
@@ -197,7 +200,7 @@ class RowFiles:
         # so many files of one task would need a fourth digit, which is no fault
         target = f"{folder}part-{self._task:05}-{self._statement}"
         path = self._form.file.path(target, self._attempt, number)
-        return NewFile(self._store, path, self._form.file)
+        return NewFile(self._store, path, self._form.file, self._threads)
 
     def _close(self, key: PartitionKey) -> None:
         file = self._open.pop(key)
