@@ -45,18 +45,18 @@ from explorer.transaction.rules.protocol_rules import lacking_features
 from explorer.transaction.rules.row_rules import rules_for_rows
 from explorer.transaction.staged import Promises
 from explorer.writing.schema._asked_properties import AskedProperties, parse_properties
-from explorer.writing.schema._column_checks import (
+from explorer.writing.schema._data_schema import schema_of_data, schema_of_table
+from explorer.writing.schema._judged import check_first, check_later
+from explorer.writing.schema._kept_ids import with_kept_ids, with_last_numbers
+from explorer.writing.schema._layout import clustering_of, partition_names
+from explorer.writing.schema.column_checks import (
     check_filled_columns,
     check_nested_nulls,
     check_new_columns,
     check_properties_of_columns,
     check_schema,
 )
-from explorer.writing.schema._data_schema import schema_of_data, schema_of_table
-from explorer.writing.schema._judged import check_first, check_later
-from explorer.writing.schema._kept_ids import with_kept_ids, with_last_numbers
-from explorer.writing.schema._layout import clustering_of, partition_names
-from explorer.writing.schema._new_ids import NewIds, new_name
+from explorer.writing.schema.new_ids import NewIds, new_name
 
 _LOWEST: Final = Protocol(min_reader_version=1, min_writer_version=1)
 _BY_WISH_ALONE: Final = frozenset({"allowColumnDefaults"})
