@@ -130,17 +130,27 @@ class _Column:
         return _json_value(low, self._kind), _json_value(high, self._kind)
 
 
-def widen_statistics(stats: str) -> str:
+def widen_statistics(stats: str | None, num_records: int | None = None) -> str:
     """The same statistics for the file once a deletion vector hides some of its rows.
 
-    `numRecords` stays physical; the bounds still hold but may be wide.
+    `numRecords` stays physical, and is filled in by `num_records` where it lacks; the bounds still
+    hold but may be wide. Raises `CorruptLogError` for statistics that cannot be read, and where
+    nobody says how many rows there are.
     """
     try:
         # numbers keep their digits: a decimal of 38 digits is not a float
-        body = json.loads(stats, parse_float=orjson.Fragment, parse_int=orjson.Fragment)
+        body = (
+            {}
+            if stats is None
+            else json.loads(stats, parse_float=orjson.Fragment, parse_int=orjson.Fragment)
+        )
     except (ValueError, RecursionError) as error:
         raise _unreadable("They are not JSON.") from error
-    if not isinstance(body, dict) or "numRecords" not in body:
+    if isinstance(body, dict) and body.get("numRecords") is None and num_records is not None:
+        body = {"numRecords": num_records} | {
+            name: value for name, value in body.items() if name != "numRecords"
+        }
+    if not isinstance(body, dict) or body.get("numRecords") is None:
         raise _unreadable("They do not say how many rows the file has.")
     return _render(body | {"tightBounds": False})
 

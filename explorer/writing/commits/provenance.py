@@ -1,16 +1,20 @@
-"""What `commitInfo` says of who commits, and of row ids (spec: Commit Provenance Information)."""
+"""What `commitInfo` says of who commits, how far a commit is kept apart from others, and of row ids
+(spec: Commit Provenance Information)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from typing import get_args
 
 import pyarrow as pa
 
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.protocol.features.registry import is_active
+from explorer.protocol.known_properties import ISOLATION_LEVEL
 from explorer.table.snapshot import Snapshot
+from explorer.transaction.staged import IsolationLevel
 
 _DISTRIBUTION = "delta-explorer"
 
@@ -42,3 +46,9 @@ def engine_info() -> str:
         return f"{_DISTRIBUTION}/{version(_DISTRIBUTION)}"
     except PackageNotFoundError:
         return _DISTRIBUTION
+
+
+def isolation_level_of(configuration: Mapping[str, str]) -> IsolationLevel:
+    """How far commits of rows are kept apart from others, as the table's properties say."""
+    wanted = ISOLATION_LEVEL.value_of(configuration)
+    return next(level for level in get_args(IsolationLevel) if level == wanted)

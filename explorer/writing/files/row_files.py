@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Final
 from uuid import UUID, uuid5
@@ -27,7 +27,7 @@ from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.arrow_types import arrow_schema, stored_schema
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.protocol.schema import parse_schema
-from explorer.rows.stored_rows import stored_names
+from explorer.rows.stored_rows import keeps_row_ids, stored_names
 from explorer.storage.parquet.threaded_writer import EncodingThreads
 from explorer.storage.ports import WriteStore
 from explorer.writing.files._partition_keys import PartitionKey, split_by_partition
@@ -38,6 +38,10 @@ from explorer.writing.files.new_file import NewFile, WrittenFile
 from explorer.writing.files.renamed_rows import conform, with_schema
 
 DEFAULT_FILE_BYTES: Final = 128 * 2**20
+
+CHANGE_DATA_FOLDER: Final = "_change_data/"
+CHANGE_TYPE: Final = "_change_type"
+"""The column of a change data file that says what became of a row."""
 
 WRITTEN_ROWS: Final = pa.schema(
     [
@@ -67,7 +71,10 @@ _PIECE: Final = 16 * 2**20
 class RowForm:
     """How rows of a table become files. `rows` are the table's columns by their logical names,
     without void ones; `names` are those that files hold; `partitions` are the names of partition
-    columns, logical and physical; `target_bytes` is when a file is large enough."""
+    columns, logical and physical; `target_bytes` is when a file is large enough. `ids` are the
+    columns among `rows` in which rows that were in the table before bring their id and commit
+    version, null for those that get new ones. `folder` is the one below the table's root that all
+    files lie in, with a slash behind it, and `label` what their names begin with."""
 
     file: FileForm
     protocol: Protocol
@@ -76,6 +83,9 @@ class RowForm:
     names: tuple[str, ...]
     partitions: tuple[tuple[str, str], ...]
     target_bytes: int = DEFAULT_FILE_BYTES
+    ids: tuple[str, ...] = ()
+    folder: str = ""
+    label: str = "part"
 
     @property
     def holds_partitions(self) -> bool:
@@ -88,21 +98,46 @@ def row_form(
     metadata: Metadata,
     *,
     target_bytes: int = DEFAULT_FILE_BYTES,
+    with_ids: bool = False,
 ) -> RowForm:
-    """The form of new rows of a table with this protocol and metadata."""
+    """The form of new rows of a table with this protocol and metadata; `with_ids` of rows that may
+    have been in the table before, and keep their ids where the table says so."""
     mode = column_mapping_mode(protocol, metadata.configuration)
     schema = parse_schema(metadata.schema_string)
     fields = {item.name: item for item in schema.fields}
     partitions = metadata.partition_columns
     rows = arrow_schema(stored_schema(schema, "none"))
+    names = [name for name in stored_names(protocol, metadata) if name in rows.names]
+    form = file_form(protocol, metadata, new_rows=not with_ids)
+    ids: tuple[str, ...] = ()
+    if with_ids and keeps_row_ids(protocol, metadata):
+        ids = tuple(form.schema.names[-2:])
+        for name in ids:
+            rows = rows.append(pa.field(name, pa.int64()))
     return RowForm(
-        file=file_form(protocol, metadata, new_rows=True),
+        file=form,
         protocol=protocol,
         metadata=metadata,
         rows=rows,
-        names=tuple(name for name in stored_names(protocol, metadata) if name in rows.names),
+        names=(*names, *ids),
         partitions=tuple((name, physical_name(fields[name], mode)) for name in partitions),
         target_bytes=target_bytes,
+        ids=ids,
+    )
+
+
+def change_data_form(protocol: Protocol, metadata: Metadata) -> RowForm:
+    """The form of change data files (spec: Change Data Files): the table's columns and the type of
+    each change. They have no row ids, and nobody asks them for statistics."""
+    form = row_form(protocol, metadata)
+    change_type = pa.field(CHANGE_TYPE, pa.string())
+    return replace(
+        form,
+        file=replace(form.file, schema=form.file.schema.append(change_type), statistics=()),
+        rows=form.rows.append(change_type),
+        names=(*form.names, CHANGE_TYPE),
+        folder=CHANGE_DATA_FOLDER,
+        label="cdc",
     )
 
 
@@ -198,7 +233,7 @@ class RowFiles:
             unique,
         )
         # so many files of one task would need a fourth digit, which is no fault
-        target = f"{folder}part-{self._task:05}-{self._statement}"
+        target = f"{self._form.folder}{folder}{self._form.label}-{self._task:05}-{self._statement}"
         path = self._form.file.path(target, self._attempt, number)
         return NewFile(self._store, path, self._form.file, self._threads)
 

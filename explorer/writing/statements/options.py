@@ -84,7 +84,7 @@ def check_options(options: WriteOptions) -> WriteOptions:
         )
     if options.partition_by and options.cluster_by:
         raise _wrong("A table is partitioned or clustered.", "Give partition_by or cluster_by.")
-    _check_transaction(options.transaction)
+    check_transaction(options.transaction)
     size = options.target_file_size
     if size is not None and size < _LEAST_FILE:
         raise _wrong(
@@ -93,7 +93,8 @@ def check_options(options: WriteOptions) -> WriteOptions:
     return replace(options, mode=mode)
 
 
-def _check_transaction(transaction: tuple[str, int] | None) -> None:
+def check_transaction(transaction: tuple[str, int] | None) -> None:
+    """Raise `InvalidArgumentError` for what is no application id and version."""
     if transaction is None:
         return
     name, version = transaction

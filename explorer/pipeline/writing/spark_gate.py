@@ -8,7 +8,7 @@ judge rows that a join or a filter of the caller drops.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -95,8 +95,15 @@ def take_through(
     return GatedRows(apply_gate(frame, plan, partitions=partitions), plan)
 
 
-def apply_gate(frame: DataFrame, plan: GatePlan, *, partitions: int = MAX_PARTITIONS) -> DataFrame:
-    """The rows with the columns of the table, in its order, for one action.
+def apply_gate(
+    frame: DataFrame,
+    plan: GatePlan,
+    *,
+    partitions: int = MAX_PARTITIONS,
+    carried: Sequence[str] = (),
+) -> DataFrame:
+    """The rows with the columns of the table, in its order, for one action. `carried` are columns
+    of the frame that none of the table's is called like; they come after these, as they are.
 
     A row that breaks a rule raises where it is worked on; inside `pipeline.clear_errors` or
     `watching` that is an `InvalidArgumentError` of kind `rows_refused`. `partitions` is how many
@@ -109,23 +116,26 @@ def apply_gate(frame: DataFrame, plan: GatePlan, *, partitions: int = MAX_PARTIT
     if plan.is_unchanged and not plan.row_rules and not plan.values.columns:
         return frame
     with clear_errors("Checking the rows"):
-        return _held_to_rules(_with_columns(frame, plan, partitions), plan)
+        return _held_to_rules(_with_columns(frame, plan, partitions, carried), plan)
 
 
-def _with_columns(frame: DataFrame, plan: GatePlan, partitions: int) -> DataFrame:
+def _with_columns(
+    frame: DataFrame, plan: GatePlan, partitions: int, carried: Sequence[str]
+) -> DataFrame:
     if plan.is_unchanged:
         # no name of the caller's frame is left by which an expression could mean another column
-        return frame.toDF(*plan.schema.names)
+        return frame.toDF(*plan.schema.names, *carried)
     early = [item for item in plan.columns if not _is_generated(item)]
     late = [item for item in plan.columns if _is_generated(item)]
     casts = {item.field.name: item for item in early}
     columns = _columns(frame, early, plan.given, partitions)
-    found = frame.select(*(columns[name].alias(name) for name in casts))
+    others = [_of(name) for name in carried]
+    found = frame.select(*(columns[name].alias(name) for name in casts), *others)
     if not late:
         return found
     columns = _columns(found, late, plan.schema, partitions)
     names = {name: _of(name) for name in casts} | columns
-    return found.select(*(names[name].alias(name) for name in plan.schema.names))
+    return found.select(*(names[name].alias(name) for name in plan.schema.names), *others)
 
 
 def _is_generated(item: GateColumn) -> bool:
