@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.demo._orders import PARTITION_COLUMN
 from explorer.demo._shop_table import LiveFile, ShopTable, Work
-from explorer.protocol.arrow_types import file_schema
 from explorer.protocol.deletion_vectors import (
     DeletionVectorDescriptor,
     build_inline_descriptor,
@@ -22,41 +22,59 @@ from explorer.protocol.deletion_vectors import (
 from explorer.protocol.file_actions import AddCDCFile, AddFile
 from explorer.protocol.partition_values import render_partition_folder, render_partition_value
 from explorer.protocol.paths import encode_path
-from explorer.protocol.statistics import build_statistics, widen_statistics
-from explorer.storage.parquet.writer import ParquetOutput, WriterSettings
+from explorer.protocol.statistics import widen_statistics
+from explorer.storage.ports import WriteStore
+from explorer.writing.files.file_form import FileForm, file_form
+from explorer.writing.files.new_file import NewFile, WrittenFile
 
 CHANGE_TYPE = "_change_type"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """Rows of one partition that go into one file, by its path in the store."""
+
+    country: str | None
+    rows: pa.Table
+    path: str
+    modified: int
 
 
 def write_rows(
     shop: ShopTable, work: Work, rows: pa.Table, rows_per_file: int, *, data_change: bool = True
 ) -> list[LiveFile]:
     """Write `rows` (physical names) to new files, each of one partition."""
-    written = []
-    for country, part in _partitions(rows):
-        for task, start in enumerate(range(0, part.num_rows, rows_per_file)):
-            chunk = part.slice(start, rows_per_file).combine_chunks()
-            path, size, modified = _write_parquet(shop, work, chunk, country, task)
-            add = AddFile(
-                path=encode_path(path),
-                partition_values={PARTITION_COLUMN: render_partition_value(country)},
-                size=size,
-                modification_time=modified,
-                data_change=data_change,
-                stats=build_statistics(chunk.drop_columns([PARTITION_COLUMN])),
-            )
-            written.append(LiveFile(add=add, rows=chunk))
-    return written
+    parts = [
+        _part(shop, work, part.slice(start, rows_per_file).combine_chunks(), country, task)
+        for country, part in _partitions(rows)
+        for task, start in enumerate(range(0, part.num_rows, rows_per_file))
+    ]
+    answer = []
+    for part, file in zip(parts, _write(shop, work, parts), strict=True):
+        add = AddFile(
+            path=encode_path(file.path),
+            partition_values={PARTITION_COLUMN: render_partition_value(part.country)},
+            size=file.size,
+            modification_time=part.modified,
+            data_change=data_change,
+            stats=file.stats,
+        )
+        answer.append(LiveFile(add=add, rows=part.rows))
+    return answer
 
 
 def write_changes(shop: ShopTable, work: Work, rows: pa.Table) -> list[AddCDCFile]:
     """Write rows that carry `_change_type` to change data files, each of one partition."""
-    written = []
-    for country, part in _partitions(rows):
-        path, size, _ = _write_parquet(shop, work, part.combine_chunks(), country, 0)
-        values = {PARTITION_COLUMN: render_partition_value(country)}
-        written.append(AddCDCFile(path=encode_path(path), partition_values=values, size=size))
-    return written
+    parts = [
+        _part(shop, work, part.combine_chunks(), country, 0) for country, part in _partitions(rows)
+    ]
+    answer = []
+    for part, file in zip(parts, _write(shop, work, parts), strict=True):
+        values = {PARTITION_COLUMN: render_partition_value(part.country)}
+        answer.append(
+            AddCDCFile(path=encode_path(file.path), partition_values=values, size=file.size)
+        )
+    return answer
 
 
 def hide_rows(shop: ShopTable, work: Work, matched: Mapping[str, Sequence[int]]) -> list[LiveFile]:
@@ -120,33 +138,39 @@ def _partitions(rows: pa.Table) -> Iterator[tuple[str | None, pa.Table]]:
         yield country, rows.filter(mask)
 
 
-def _write_parquet(
-    shop: ShopTable, work: Work, rows: pa.Table, country: str | None, task: int
-) -> tuple[str, int, int]:
-    """Write one file; its path in the store, its size, and its modification time."""
+def _part(shop: ShopTable, work: Work, rows: pa.Table, country: str | None, task: int) -> _Part:
+    """Where rows go by the habits of the engine at work, and when it writes them."""
     engine = work.author.engine
     name = engine.name_file(task, shop.new_uuid(), engine.codec)
     folder = render_partition_folder(PARTITION_COLUMN, render_partition_value(country))
     path = f"{folder}/{name}"
     if CHANGE_TYPE in rows.column_names:
         path = f"_change_data/{folder}/cdc-{name.removeprefix('part-')}"
-    sink = pa.BufferOutputStream()
-    stored = _as_stored(shop, rows)
-    with ParquetOutput(sink, stored.schema, WriterSettings(codec=engine.codec)) as file:
-        file.write(stored)
-    data = sink.getvalue().to_pybytes()
-    modified = _shortly_before(shop, work)
-    shop.write(path, data, modified)
-    return path, len(data), modified
+    return _Part(country=country, rows=rows, path=path, modified=_shortly_before(shop, work))
 
 
-def _as_stored(shop: ShopTable, rows: pa.Table) -> pa.Table:
-    """The rows as files have them: no partition column, field ids where columns are mapped."""
-    schema = file_schema(shop.schema, shop.mapping_mode)
-    fields = [field for field in schema if field.name != PARTITION_COLUMN]
-    if CHANGE_TYPE in rows.column_names:
-        fields.append(pa.field(CHANGE_TYPE, pa.string()))
-    return rows.select([field.name for field in fields]).cast(pa.schema(fields))
+def _write(shop: ShopTable, work: Work, parts: Sequence[_Part]) -> list[WrittenFile]:
+    """Write files side by side, and what became of each."""
+    # engines of other people: their codec, and pages as they write them
+    form = replace(
+        file_form(shop.protocol, shop.metadata, new_rows=True),
+        codec=work.author.engine.codec,
+        page_version="1.0",
+        decimals_as_integers=False,
+        page_checksums=False,
+    )
+    return shop.write_all(
+        {part.path: part.modified for part in parts},
+        [partial(_write_file, shop.store, form, part) for part in parts],
+    )
+
+
+def _write_file(store: WriteStore, form: FileForm, part: _Part) -> WrittenFile:
+    if CHANGE_TYPE in part.rows.column_names:
+        form = replace(form, schema=form.schema.append(pa.field(CHANGE_TYPE, pa.string())))
+    with NewFile(store, part.path, form) as file:
+        file.add(part.rows.select(form.schema.names).cast(form.schema))
+    return file.written()
 
 
 def _shortly_before(shop: ShopTable, work: Work) -> int:

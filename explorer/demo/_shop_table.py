@@ -7,7 +7,7 @@ the truth of any version while it is the newest.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -43,6 +43,7 @@ from explorer.transaction.conflicts import Conflict
 from explorer.transaction.read_set import NOTHING, ReadSet
 from explorer.transaction.read_version import NO_TABLE, ReadVersion
 from explorer.transaction.staged import Provenance, StagedCommit
+from explorer.writing.files.new_file import WrittenFile
 
 _NUM_TASKS = 16
 
@@ -162,6 +163,16 @@ class ShopTable:
         """Write a file that should look as if it had been written at `modified`."""
         self._pending.append(self._tasks.submit(self.store.write, path, data))
         self.written[path] = modified
+
+    def write_all(
+        self, modified: Mapping[str, int], files: Sequence[Callable[[], WrittenFile]]
+    ) -> list[WrittenFile]:
+        """Write files side by side, each by the function that does it, and what became of
+        them; `modified` are their paths, with the time at which each should look written."""
+        self.written.update(modified)
+        tasks = [self._tasks.submit(file) for file in files]
+        wait(tasks)
+        return [task.result() for task in tasks]
 
     def wait(self) -> None:
         """Return when every file is written; raise what went wrong with one."""

@@ -20,7 +20,7 @@ from explorer.errors import UnsupportedError
 from explorer.rows.changes.feed import read_changes
 from explorer.rows.read import read_rows
 from tests.conftest import CORPUS
-from tests.corpus import READABLE, place_table, table_name
+from tests.corpus import READABLE, shared_table, table_name
 from tests.row_values import counted_rows
 
 _FED = [table for table in READABLE if table.get("change_feed")]
@@ -48,7 +48,7 @@ def test_the_corpus_is_whole() -> None:
 @pytest.mark.rule("cdf-reader-commit-timestamp", "cdf-reader-commit-version")
 @pytest.mark.parametrize("expected", _FED, ids=table_name)
 def test_changes_are_as_many_as_the_manifest_says(expected: dict[str, Any], tmp_path: Path) -> None:
-    table = explorer.open_table(place_table(expected, tmp_path))
+    table = explorer.open_table(shared_table(expected, tmp_path))
     feed = expected["change_feed"]
     changes = read_changes(table, feed["from_version"], feed["to_version"])
     changes.validate(full=True)
@@ -65,7 +65,7 @@ def test_changes_are_as_many_as_the_manifest_says(expected: dict[str, Any], tmp_
 @pytest.mark.rule("cdf-files-pre-and-postimage", "cdf-reader-commit-version", "row-not-from-cdc")
 @pytest.mark.parametrize("expected", _SHIPPED, ids=table_name)
 def test_changes_are_the_rows_that_were_shipped(expected: dict[str, Any], tmp_path: Path) -> None:
-    table = explorer.open_table(place_table(expected, tmp_path))
+    table = explorer.open_table(shared_table(expected, tmp_path))
     feed = expected["change_feed"]
     changes = read_changes(table, feed["from_version"], feed["to_version"])
     shipped = pq.read_table(CORPUS / expected["expected"]["changes"])
@@ -102,7 +102,7 @@ def test_changes_lead_from_one_version_to_the_next(
     """What adds, removes and deletion vectors say, applied to the rows of one version, gives
     those of the next; where files are only rearranged, that is nothing."""
     known = {version["version"]: version["num_rows_live"] for version in expected["history"]}
-    copy = _enable_feed(place_table(expected, tmp_path), tmp_path / "enabled")
+    copy = _enable_feed(shared_table(expected, tmp_path), tmp_path / "enabled")
     table = explorer.open_table(copy)
     proven, others = 0, 0
     for before, after in pairwise(known):

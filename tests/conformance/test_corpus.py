@@ -11,7 +11,7 @@ import pytest
 
 import explorer
 from tests.conftest import CORPUS
-from tests.corpus import READABLE, REFUSED, TABLES, place_table, table_name
+from tests.corpus import READABLE, REFUSED, TABLES, shared_table, table_name
 
 # what each refusal of the manifest is called here
 _KINDS = {
@@ -45,7 +45,7 @@ def test_the_corpus_is_whole(corpus: Path) -> None:
 @pytest.mark.rule("older-003-protocol-current", "stats-live-rows")
 @pytest.mark.parametrize("expected", READABLE, ids=table_name)
 def test_table_equals_its_manifest(expected: dict[str, Any], tmp_path: Path) -> None:
-    table = explorer.open_table(place_table(expected, tmp_path))
+    table = explorer.open_table(shared_table(expected, tmp_path))
     snapshot = table.snapshot()
 
     found = {
@@ -90,7 +90,7 @@ def test_some_checkpoint_dropped_tombstones_that_the_commits_have() -> None:
 def test_commits_alone_have_the_tombstones_of_the_manifest(
     expected: dict[str, Any], tmp_path: Path
 ) -> None:
-    place = Path(shutil.copytree(place_table(expected, tmp_path), tmp_path / "replayed"))
+    place = Path(shutil.copytree(shared_table(expected, tmp_path), tmp_path / "replayed"))
     checkpoints = [*place.glob("_delta_log/*.checkpoint*"), place / "_delta_log/_last_checkpoint"]
     for checkpoint in checkpoints:
         checkpoint.unlink()
@@ -103,7 +103,7 @@ def test_commits_alone_have_the_tombstones_of_the_manifest(
 @pytest.mark.rule("file-add-deletionvector", "mapping-name-log-physical")
 @pytest.mark.parametrize("expected", READABLE, ids=table_name)
 def test_frames_agree_with_the_figures(expected: dict[str, Any], tmp_path: Path) -> None:
-    snapshot = explorer.open_table(place_table(expected, tmp_path)).snapshot()
+    snapshot = explorer.open_table(shared_table(expected, tmp_path)).snapshot()
     files, tombstones = snapshot.files(), snapshot.tombstones()
     files.validate(full=True)
     tombstones.validate(full=True)
@@ -121,7 +121,7 @@ def test_frames_agree_with_the_figures(expected: dict[str, Any], tmp_path: Path)
 def test_every_version_that_is_left_equals_its_manifest(
     expected: dict[str, Any], tmp_path: Path
 ) -> None:
-    table = explorer.open_table(place_table(expected, tmp_path))
+    table = explorer.open_table(shared_table(expected, tmp_path))
     for version in expected.get("history") or []:
         snapshot = table.snapshot(version=version["version"])
         assert snapshot.num_files == version["num_active_files"], version
@@ -135,7 +135,7 @@ def test_every_version_that_is_left_equals_its_manifest(
     "expected", [table for table in READABLE if "commit_timestamps_ms" in table], ids=table_name
 )
 def test_commit_times_equal_the_reference(expected: dict[str, Any], tmp_path: Path) -> None:
-    table = explorer.open_table(place_table(expected, tmp_path))
+    table = explorer.open_table(shared_table(expected, tmp_path))
     history = table.history()
     times = dict(
         zip(

@@ -12,7 +12,7 @@ import pytest
 
 import explorer
 from explorer.rows.read import plan_rows, preview, read_rows
-from tests.corpus import READABLE, REFUSED, place_table, table_name
+from tests.corpus import READABLE, REFUSED, shared_table, table_name
 from tests.row_values import column_figures, counted_rows
 
 _WITH_ROWS = [table for table in READABLE if table.get("data_files") != "absent"]
@@ -68,7 +68,7 @@ def test_no_table_is_left_out() -> None:
 def test_figures_of_the_latest_rows_equal_the_manifest(
     expected: dict[str, Any], tmp_path: Path
 ) -> None:
-    snapshot = explorer.open_table(place_table(expected, tmp_path)).snapshot()
+    snapshot = explorer.open_table(shared_table(expected, tmp_path)).snapshot()
     rows = read_rows(snapshot)
     rows.validate(full=True)
     assert rows.num_rows == expected["num_rows_live"]
@@ -87,7 +87,7 @@ def test_figures_of_the_latest_rows_equal_the_manifest(
 def test_every_version_has_as_many_rows_as_the_manifest_says(
     expected: dict[str, Any], tmp_path: Path
 ) -> None:
-    table = explorer.open_table(place_table(expected, tmp_path))
+    table = explorer.open_table(shared_table(expected, tmp_path))
     for version in expected["history"]:
         snapshot = table.snapshot(version=version["version"])
         wanted = version["num_rows_live"]
@@ -108,7 +108,7 @@ def test_every_version_has_as_many_rows_as_the_manifest_says(
 def test_rows_equal_those_shipped_with_the_table(
     expected: dict[str, Any], label: str, folder: str, tmp_path: Path, corpus: Path
 ) -> None:
-    table = explorer.open_table(place_table(expected, tmp_path))
+    table = explorer.open_table(shared_table(expected, tmp_path))
     version = int(label[1:]) if label[1:].isdigit() else None
     wanted = _rows_of(corpus / folder)
     extra = _ROW_IDS if label == "row_ids" else ()
@@ -123,7 +123,7 @@ def test_rows_equal_those_shipped_with_the_table(
 @pytest.mark.rule("row-stable-commit-version", "row-stable-id")
 @pytest.mark.parametrize("expected", [t for t in _WITH_ROWS if "row_ids" in t], ids=table_name)
 def test_row_ids_have_the_figures_of_the_manifest(expected: dict[str, Any]) -> None:
-    snapshot = explorer.open_table(place_table(expected, Path())).snapshot()
+    snapshot = explorer.open_table(shared_table(expected, Path())).snapshot()
     rows = read_rows(snapshot, columns=[], metadata_columns=_ROW_IDS)
     found = column_figures(rows.column("_row_id"))
     versions = column_figures(rows.column("_row_commit_version"))
@@ -136,7 +136,7 @@ def test_row_ids_have_the_figures_of_the_manifest(expected: dict[str, Any]) -> N
 def test_rows_of_a_table_without_its_files_are_refused(
     expected: dict[str, Any], tmp_path: Path
 ) -> None:
-    snapshot = explorer.open_table(place_table(expected, tmp_path)).snapshot()
+    snapshot = explorer.open_table(shared_table(expected, tmp_path)).snapshot()
     assert plan_rows(snapshot).files.num_rows == expected["num_active_files"]
     if not snapshot.num_files:
         assert read_rows(snapshot).num_rows == 0

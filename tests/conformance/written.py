@@ -4,6 +4,7 @@ data files through pyarrow."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -128,3 +129,23 @@ def refused(write: Callable[[], Any], root: Path, text: str) -> DeltaError:
     assert text in f"{error.problem} {error.reason}", (error.problem, error.reason)
     assert sorted(path for path in root.rglob("*") if path.is_file()) == before
     return error
+
+
+_SHOWN = re.compile(r"^(\s*)\w+ \w+(?:\(\d+\))? field_id=(-?\d+) (\S+?)[ ;{(]")
+
+
+def ids_in_file(file: pq.ParquetFile) -> dict[tuple[str, ...], int]:
+    """The ids of the file's own schema, without the groups that Parquet puts between."""
+    found: dict[tuple[str, ...], int] = {}
+    path: list[tuple[int, str]] = []
+    for line in str(file.schema).splitlines()[2:]:
+        if (match := _SHOWN.match(f"{line} ")) is None:
+            continue
+        depth, number, name = len(match[1]), int(match[2]), match[3].rstrip(";")
+        while path and path[-1][0] >= depth:
+            path.pop()
+        path.append((depth, name))
+        if " repeated group" not in f" {line.strip()}":
+            steps = tuple(step for _, step in path if step not in {"list", "key_value"})
+            found[steps] = number
+    return found

@@ -32,7 +32,8 @@ from explorer.writing.schema.new_table import (
     build_table_of_rows,
 )
 from explorer.writing.schema.schema_change import SchemaChange, merge_schema, overwrite_schema
-from tests.interop.twins import REFUSED, described, sql
+from tests.interop.described import described
+from tests.interop.twins import REFUSED, sql
 
 pytestmark = pytest.mark.spark
 

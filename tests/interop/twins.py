@@ -65,39 +65,6 @@ def asked(place: Path) -> dict[str, Any]:
     }
 
 
-def _without_second_ids(kind: Any) -> None:
-    """Ids of elements, keys and values stand under the reference's key alone there, also where
-    there are none, and under that of the specification too in ours."""
-    if isinstance(kind, dict):
-        metadata = kind.get("metadata", {})
-        metadata.pop("parquet.field.nested.ids", None)
-        if not metadata.get("delta.columnMapping.nested.ids", True):
-            del metadata["delta.columnMapping.nested.ids"]
-        kind = list(kind.values())
-    for part in kind if isinstance(kind, list) else ():
-        _without_second_ids(part)
-
-
-def described(protocol: Any, metadata: Any, domains: Any) -> dict[str, Any]:
-    """What a table is, with generated names left out."""
-    schema = orjson.loads(_OWN.sub(r"\1", metadata.schema_string))
-    _without_second_ids(schema)
-    configuration = {name: _OWN.sub(r"\1", value) for name, value in metadata.configuration.items()}
-    return {
-        "versions": (protocol.min_reader_version, protocol.min_writer_version),
-        "readers": None if protocol.reader_features is None else {*protocol.reader_features},
-        "writers": None if protocol.writer_features is None else {*protocol.writer_features},
-        "schema": schema,
-        "partitioned": metadata.partition_columns,
-        "properties": configuration,
-        "name": metadata.name,
-        "description": metadata.description,
-        "domains": {
-            item.domain: orjson.loads(_OWN.sub(r"\1", item.configuration)) for item in domains
-        },
-    }
-
-
 def last_commit(place: Path, version: int | None = None) -> dict[str, Any]:
     """`commitInfo` of the newest version, or of that one."""
     version = explorer.open_table(place).latest_version() if version is None else version

@@ -25,17 +25,15 @@ NESTED_ID_KEYS: Final = ("parquet.field.nested.ids", NESTED_IDS_KEY)
 where the reference looks for them. Both are written."""
 
 _IN_FILES: Final = "materializePartitionColumns"
-_VERSIONS: Final = {
-    ICEBERG_V1: "1",
-    ICEBERG_V2: "2",
-    "icebergCompatV3": "3",
-}
+_ICEBERG_V3: Final = "icebergCompatV3"
+_RULE_SETS: Final = (ICEBERG_V1, ICEBERG_V2, _ICEBERG_V3)
 _TAG: Final = "ICEBERG_COMPAT_VERSION"
+_TAGGED: Final = {ICEBERG_V2: "2", _ICEBERG_V3: "3"}
 
 
 def active_for_iceberg(protocol: Protocol, metadata: Metadata) -> tuple[str, ...]:
     """The sets of rules for Iceberg that are active; more than one is a contradiction."""
-    return tuple(name for name in _VERSIONS if is_active(name, protocol, metadata, None))
+    return tuple(name for name in _RULE_SETS if is_active(name, protocol, metadata, None))
 
 
 def holds_partition_columns(protocol: Protocol, metadata: Metadata) -> bool:
@@ -46,10 +44,10 @@ def holds_partition_columns(protocol: Protocol, metadata: Metadata) -> bool:
 
 
 def iceberg_tags(protocol: Protocol, metadata: Metadata) -> dict[str, str]:
-    """What the reference tags adds with by whose rules their files were written: such a file
-    is not written again when a table begins to be converted."""
-    active = active_for_iceberg(protocol, metadata)
-    return {_TAG: _VERSIONS[active[-1]]} if active else {}
+    """What the reference tags adds with that were written by the second set of rules or the
+    third: such a file is not written again when a table begins to be converted."""
+    numbers = [_TAGGED[name] for name in active_for_iceberg(protocol, metadata) if name in _TAGGED]
+    return {_TAG: numbers[-1]} if numbers else {}
 
 
 def nested_ids(field: StructField) -> Mapping[str, object]:

@@ -24,13 +24,16 @@ _CODECS: Final = {"uncompressed": "none", "lz4_raw": "lz4"}
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileForm:
     """How new files look: their schema, the columns that their statistics speak of, and the
-    codec and the version of data pages as pyarrow calls them."""
+    codec and the version of data pages as pyarrow calls them. Decimals are stored as integers
+    where they fit, and pages have checksums, unless a form says otherwise."""
 
     schema: pa.Schema
     statistics: tuple[FieldPath, ...]
     string_prefix: int
     codec: str
     page_version: str
+    decimals_as_integers: bool = True
+    page_checksums: bool = True
 
     @property
     def ending(self) -> str:

@@ -172,8 +172,8 @@ class NewFile:
         settings = WriterSettings(
             codec=self._form.codec,
             page_version=self._form.page_version,
-            decimals_as_integers=True,
-            page_checksums=True,
+            decimals_as_integers=self._form.decimals_as_integers,
+            page_checksums=self._form.page_checksums,
         )
         schema, threads = self._form.schema, self._threads
         file: ParquetOutput | ThreadedOutput

@@ -17,6 +17,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,7 @@ class Area:
     rules: tuple[Entry, ...]
 
 
+@cache
 def read_ledger(folder: Path = FOLDER) -> list[Area]:
     """The areas in the order in which the overview shows them."""
     found = [

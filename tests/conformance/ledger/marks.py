@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -12,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[3]
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@cache
 def read_marks(root: Path = ROOT) -> tuple[dict[str, list[str]], set[str]]:
     """The tests of each marked rule, and every test there is.
 
