@@ -1,0 +1,90 @@
+"""Names in the conditions and values of a merge: whose column each is, and what Spark is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from explorer.protocol.schema import VARIANT, StructField, StructType
+from explorer.scan.predicate.names import resolve_name
+from explorer.scan.predicate.parse import names_of
+from explorer.scan.predicate.predicate import ColumnReference
+from explorer.scan.sql.table_expressions import StatementTime, check_table_expression
+from explorer.scan.sql.uses import ExpressionUse
+
+Side: TypeAlias = Literal["target", "source"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """The columns of both sides, and what these are called."""
+
+    target: StructType
+    source: StructType
+    target_alias: str
+    source_alias: str
+    time: StatementTime
+
+    def check(self, text: str, use: ExpressionUse, *sides: Side) -> str:
+        """A text of SQL about these sides, as Spark may be given it in this statement.
+
+        Raises `InvalidArgumentError` for one that does not pass guard 14, and for a column of
+        another side.
+        """
+        return check_table_expression(text, self._shown(sides), use, self.time).text
+
+    def side_of(self, node: Any) -> tuple[Side, ColumnReference] | None:
+        """The side and the column that a node of sqlglot's tree names; None for another node, and
+        where the name is one of both sides or of none."""
+        names = names_of(node)
+        if names is None:
+            return None
+        found = [
+            (side, rest)
+            for side in _SIDES
+            for rest in self._below(side, names)
+            if self._has(side, rest[0])
+        ]
+        if len(found) != 1:
+            return None
+        side, rest = found[0]
+        return side, resolve_name(rest, self.schema(side))
+
+    def schema(self, side: Side) -> StructType:
+        """The columns of a side."""
+        return self.target if side == "target" else self.source
+
+    def alias(self, side: Side) -> str:
+        """What a side is called."""
+        return self.target_alias if side == "target" else self.source_alias
+
+    def _below(self, side: Side, names: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """The ways below a side that names may mean."""
+        if len(names) > 1 and names[0].lower() == self.alias(side).lower():
+            return [names[1:]]
+        return [names] if names[0].lower() not in self._aliases else []
+
+    @property
+    def _aliases(self) -> frozenset[str]:
+        return frozenset({self.target_alias.lower(), self.source_alias.lower()})
+
+    def _has(self, side: Side, name: str) -> bool:
+        return sum(item.lower() == name.lower() for item in self.schema(side).names) == 1
+
+    def _shown(self, sides: tuple[Side, ...]) -> StructType:
+        """What an expression may speak of: the aliases, and columns without one; each name once,
+        for which of two is meant Spark says itself."""
+        found: dict[str, StructField] = {}
+        for side in sides:
+            # types matter for times alone; a variant may stand beside what is spoken of
+            fields = (item for item in self.schema(side).fields if item.data_type != VARIANT)
+            kinds = StructType(fields=tuple(fields))
+            alias = self.alias(side)
+            found.setdefault(alias.lower(), StructField(name=alias, data_type=kinds))
+        for side in sides:
+            for item in self.schema(side).fields:
+                found.setdefault(item.name.lower(), item)
+        return StructType(fields=tuple(found.values()))
+
+
+_SIDES: tuple[Side, ...] = ("target", "source")
