@@ -8,10 +8,11 @@
 pyspark is imported when a function here is first used.
 
 Folders: `reading` chooses between `native` (Spark's Parquet reader) and `tasks` (file by file);
-`column_profile`, `diff` and `rewrite` work on the rows; `writing` writes rows of users,
-`planned_writes` those that are approved of first, and `source` is the format `delta_explorer`;
-`large` keeps the state of a long log on Spark; `jobs` reports progress, cancels jobs and translates
-errors of Spark. `session` finds or starts the session.
+`column_profile`, `diff` and `rewrite` work on the rows; `writing` writes rows of users, `changing`
+changes those that are there, `removing` takes rows out of their files, `planned_writes` writes
+those that are approved of first, and `source` is the format `delta_explorer`; `large` keeps the
+state of a long log on Spark; `jobs` reports progress, cancels jobs and translates errors of Spark.
+`session` finds or starts the session.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 from explorer.front_door import lazy_names
 
 if TYPE_CHECKING:
+    from explorer.pipeline.changing.delete import delete
     from explorer.pipeline.column_profile.column_profile import profile
     from explorer.pipeline.column_profile.facts import ColumnProfile
     from explorer.pipeline.diff.row_diff import RowDiff, diff_rows
@@ -53,6 +55,7 @@ _HOMES = {
     "choose_session": "session",
     "clear_errors": "jobs.failures",
     "create": "writing.create",
+    "delete": "changing.delete",
     "diff_rows": "diff.row_diff",
     "evaluate_on_partitions": "reading.partition_conditions",
     "find_violations": "reading.row_conditions",
@@ -81,6 +84,7 @@ __all__ = [
     "choose_session",
     "clear_errors",
     "create",
+    "delete",
     "diff_rows",
     "evaluate_on_partitions",
     "find_violations",

@@ -24,7 +24,7 @@ from explorer.protocol.known_properties import (
     ROW_ID_COLUMN,
     ROW_TRACKING,
 )
-from explorer.protocol.schema import StructField, StructType, parse_schema
+from explorer.protocol.schema import VOID, StructField, StructType, parse_schema
 from explorer.rows.layout import RowLayout, layout_of
 from explorer.rows.request import RowRequest
 from explorer.rows.row_checks import build_checks
@@ -65,6 +65,22 @@ def stored_request(snapshot: Snapshot) -> RowRequest:
         metadata_columns=hidden,
         variants="stored",
         checks=build_checks(layout.schema, layout.partition_columns, layout.mapping),
+    )
+
+
+def rows_to_change(snapshot: Snapshot) -> RowRequest:
+    """The rows of a table by its logical names, for changing some of them: every column but void
+    ones, variants in their binary encoding, and where rows keep their ids `_row_id` at the end.
+
+    Raises as `stored_request`.
+    """
+    stored = stored_request(snapshot)
+    layout = layout_of(snapshot)
+    return RowRequest(
+        layout=layout,
+        columns=tuple(item.name for item in layout.schema.fields if item.data_type != VOID),
+        metadata_columns=stored.metadata_columns[:1],
+        variants="stored",
     )
 
 

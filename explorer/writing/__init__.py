@@ -5,8 +5,8 @@ the row, the rule or the other commit that stands in its way. Nothing here knows
 rows are written, `explorer.pipeline` runs the same functions in its tasks.
 
 Rooms: `schema` says what a table is to become; `gate` holds each row to the table's rules;
-`files` is what a written file is; `commits` makes the version, and what follows it; `statements`
-puts these together.
+`files` is what a written file is; `changes` is what becomes of rows that are there; `commits` makes
+the version, and what follows it; `statements` puts these together.
 
 Read first: `statements`, then `gate` and `files`.
 """

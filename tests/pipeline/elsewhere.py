@@ -28,7 +28,7 @@ from pyspark.sql import SparkSession
 import explorer
 from explorer import pipeline
 from explorer.errors import CancelledError, DeltaError
-from explorer.pipeline.writing._spark_gate import given_schema_of, take_through
+from explorer.pipeline.writing.spark_gate import given_schema_of, take_through
 from explorer.progress import Cancel, Progress
 from explorer.protocol.schema import ArrayType, parse_type_name
 from explorer.storage.local import LocalStore

@@ -9,11 +9,11 @@ from random import Random
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from explorer.pipeline.writing._spark_gate import given_schema_of
+from explorer.pipeline.writing.spark_gate import given_schema_of
 from explorer.protocol.schema import StructField, StructType, parse_type_name, render_type
 from explorer.scan.predicate.calculations import parse_calculation
 from explorer.scan.predicate.predicate import Constant
-from explorer.writing.gate._calculations import calculate
+from explorer.writing.gate.calculated_values import calculate
 from tests.pipeline.test_gate_casts import array_of, plain, values_of
 from tests.sampling import SEED
 

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 import explorer
 from explorer import pipeline
 from explorer.errors import InvalidArgumentError
-from explorer.pipeline.writing._spark_gate import apply_gate, given_schema_of
+from explorer.pipeline.writing.spark_gate import apply_gate, given_schema_of
 from explorer.writing.gate.arrow_gate import ArrowGate, given_schema
 from explorer.writing.gate.plan import GatePlan
 from explorer.writing.gate.planning import plan_gate

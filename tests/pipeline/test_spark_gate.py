@@ -15,7 +15,7 @@ from explorer import pipeline
 from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.pipeline.jobs.failures import translate
 from explorer.pipeline.tasks.task_failures import raise_refusal, render_refusal, render_row
-from explorer.pipeline.writing._spark_gate import apply_gate, given_schema_of, take_through
+from explorer.pipeline.writing.spark_gate import apply_gate, given_schema_of, take_through
 from explorer.protocol.schema import ArrayType, MapType, StructType, parse_type_name
 from explorer.writing.gate.refusals import not_null
 from tests.gate_tables import GateTable, column

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from explorer.errors import Problem, UnsupportedError
 from explorer.pipeline.jobs.failures import clear_errors
 from explorer.pipeline.jobs.visibility import check_visible
@@ -32,7 +35,6 @@ from explorer.table.counts import have
 from explorer.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 
@@ -102,7 +104,7 @@ class ReadPlan:
             return run_groups(self.spark, groups, read, schema)
 
 
-def plan_read(  # what is asked for, and with what
+def plan_read(  # noqa: PLR0913  # what is asked for, and with what
     snapshot: Snapshot,
     spark: Any = None,
     columns: Sequence[str] | None = None,
@@ -110,12 +112,15 @@ def plan_read(  # what is asked for, and with what
     metadata_columns: Sequence[str] = (),
     *,
     route: Route | None = None,
+    among: pa.ChunkedArray | None = None,
 ) -> ReadPlan:
     """Check what is asked for, choose the files and the route, as `read` does.
 
     The footers of files are read whose statistics show no value of a column of the table: one
     that has none of them is told by `problems`, and by those of the snapshot from then on. Of a
     list of more than `MOST_JUDGED` files none is; there such a file stops the job with an error.
+
+    `among` are the paths of the only files that are read, as in the log.
 
     Raises what `read` raises before it starts a job.
     """
@@ -128,6 +133,9 @@ def plan_read(  # what is asked for, and with what
         scan = scan_on_spark(snapshot, predicate)
     else:
         scan = plan_scan(snapshot, predicate)
+        if among is not None:
+            is_asked = pc.is_in(scan.kept.column("path"), value_set=among)
+            scan = replace(scan, kept=scan.kept.filter(is_asked))
     plan = ReadPlan(
         snapshot=snapshot,
         request=request,

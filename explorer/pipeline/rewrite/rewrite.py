@@ -71,17 +71,31 @@ def rewrite_files(
     `CorruptDataError` where these numbers differ, or differ from what the log says, and what
     `explorer.read_rows` raises for files; then files may be left that no version knows.
     """
+    if spark is None and are_few(wanted.files, _FEW_BYTES):
+        return rewrite_groups(store, wanted, None, watch=watch)
+    session = choose_watched(spark, watch)
+    check_visible(session, store)
+    return rewrite_groups(store, wanted, session, watch=watch)
+
+
+def rewrite_groups(
+    store: WriteStore,
+    wanted: Rewrite,
+    session: SparkSession | None,
+    *,
+    watch: Watch = UNWATCHED,
+    label: str = _LABEL,
+) -> pa.Table:
+    """As `rewrite_files`, by tasks of a session, in this process where there is none."""
     job = RewriteFiles(
         store=store,
         request=stored_request(wanted.snapshot),
         form=file_form(wanted.snapshot.protocol, wanted.snapshot.metadata),
     )
-    if spark is None and are_few(wanted.files, _FEW_BYTES):
-        found = _run(in_this_process(watch, _LABEL), None, job, wanted)
+    if session is None:
+        found = _run(in_this_process(watch, label), None, job, wanted)
     else:
-        session = choose_watched(spark, watch)
-        check_visible(session, store)
-        with watched(session, watch, _LABEL):
+        with watched(session, watch, label):
             found = _run(on_spark(session), session, job, wanted)
     _check_counts(wanted, found)
     return found

@@ -95,22 +95,31 @@ class ReadFiles:
         """The rows, file by file; raises as `explorer.rows.data_file.read_file.read_file`,
         where a file has more or fewer rows than its statistics say, and where it has no column
         in common with the table and nobody was told."""
-        counts = files.column(NUM_RECORDS).to_pylist()
-        every = prefetch_files(self.store, self._ways_to_open(files), MOST_PREFETCHED)
-        for rows, count in zip(every, counts, strict=True):
-            _check_count(rows, count)
-            file = rows.opened.file
-            if rows.is_unrelated and file.path not in self.told:
-                raise untold_error(file, self.request.layout.version)
+        for rows in open_group(self.store, self.request, files, self.told):
             yield from rows.batches()
 
-    def _ways_to_open(self, files: pa.Table) -> Iterator[Opening]:
-        for some in data_file_batches(files):
-            described = (file.deletion_vector for file in some)
-            vectors = VectorFiles(self.store, (found for found in described if found is not None))
-            for file in some:
-                rows = open_rows(self.store, file, self.request, vectors)
-                yield Opening(size=file.size, rows=rows)
+
+def open_group(
+    store: ReadStore, request: RowRequest, files: pa.Table, told: frozenset[str] = frozenset()
+) -> Iterator[FileRows]:
+    """The rows of each of some files, as `ReadFiles` has them; open until the next are asked
+    for."""
+    counts = files.column(NUM_RECORDS).to_pylist()
+    every = prefetch_files(store, _ways_to_open(store, request, files), MOST_PREFETCHED)
+    for rows, count in zip(every, counts, strict=True):
+        _check_count(rows, count)
+        file = rows.opened.file
+        if rows.is_unrelated and file.path not in told:
+            raise untold_error(file, request.layout.version)
+        yield rows
+
+
+def _ways_to_open(store: ReadStore, request: RowRequest, files: pa.Table) -> Iterator[Opening]:
+    for some in data_file_batches(files):
+        described = (file.deletion_vector for file in some)
+        vectors = VectorFiles(store, (found for found in described if found is not None))
+        for file in some:
+            yield Opening(size=file.size, rows=open_rows(store, file, request, vectors))
 
 
 def _check_count(rows: FileRows, count: int | None) -> None:

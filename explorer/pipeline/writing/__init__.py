@@ -3,5 +3,5 @@
 In: rows, and what is asked of the write. Out: a version, by the statement of
 `explorer.writing.statements` that both engines carry out.
 
-Read first: `write`, then `given_data`, and `_spark_gate` for what Spark makes of the rows.
+Read first: `write`, then `given_data`, and `spark_gate` for what Spark makes of the rows.
 """

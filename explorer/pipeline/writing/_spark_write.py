@@ -7,21 +7,20 @@ that is tried again, or twice at once, writes under names of its own; only one a
 
 from __future__ import annotations
 
-import contextlib
-import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.pipeline.jobs.ended_tasks import await_tasks
 from explorer.pipeline.jobs.visibility import check_visible, check_visible_place
 from explorer.pipeline.jobs.watching_jobs import watched
 from explorer.pipeline.native.pushdown import quoted
-from explorer.pipeline.session import choose_watched, is_connect
+from explorer.pipeline.session import choose_watched
 from explorer.pipeline.tasks.spark_types import spark_schema
 from explorer.pipeline.writing._arrow_frame import arrow_frame
-from explorer.pipeline.writing._spark_gate import apply_gate
+from explorer.pipeline.writing.spark_gate import apply_gate
 from explorer.pipeline.writing._write_tasks import TOLD, WriteRows
 from explorer.pipeline.writing.given_data import ArrowRows, SparkRows
 from explorer.progress import Watch
@@ -37,10 +36,6 @@ _LABEL: Final = "Writing rows"
 
 _NUMBERING_TASKS: Final = 1_000
 """At most, where rows get numbers of identity columns."""
-
-_LONGEST_END: Final = 3.0
-"""Seconds until Spark has ended the tasks of a job that failed: a worker that does not heed it is
-killed after two."""
 
 
 def write_on_spark(
@@ -77,7 +72,7 @@ def _write(
             rows = _in_order(_through_gate(frame, statement.gate), statement)
             told = rows.mapInArrow(task.__call__, spark_schema(TOLD)).toArrow().cast(TOLD)
     except BaseException as error:
-        _await_tasks(session)
+        await_tasks(session)
         # a task that ended well before the job failed told nobody
         raise_with(remove_files_named(store, name), error)
         raise
@@ -122,20 +117,3 @@ def _check_place(session: SparkSession, statement: RowStatement) -> None:
         check_visible_place(session, statement.target.store)
     else:
         check_visible(session, statement.target.store)
-
-
-def _await_tasks(session: SparkSession) -> None:
-    """Wait, not for long, until no task of a failed job can make another file. A Connect server
-    does not say what it still does."""
-    if is_connect(session):
-        return
-    until = time.monotonic() + _LONGEST_END
-    with contextlib.suppress(Exception):  # the session may have been stopped
-        while time.monotonic() < until and any(_running(session)):
-            time.sleep(0.05)
-
-
-def _running(session: SparkSession) -> Iterator[bool]:
-    """Whether each executor has tasks, of whatever job."""
-    for info in session.sparkContext._jsc.sc().statusTracker().getExecutorInfos():
-        yield info.numRunningTasks() > 0

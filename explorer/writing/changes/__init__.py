@@ -1,5 +1,7 @@
-"""Rows of a table that are changed: found, hidden or copied, and written anew (spec: Deletion
-Vectors, Row Tracking, Add CDC File).
+"""Rows of a table that are changed: found, hidden or copied around, and written into new files
+(spec: Deletion Vectors, Row Tracking, Add CDC File).
+
+In: a version of a table, and which of its rows change. Out: `RowChanges`, what becomes of files.
 
 Every statement that changes rows goes the same way, whatever it is:
 

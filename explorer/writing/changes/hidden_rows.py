@@ -71,6 +71,16 @@ def inline_vectors(snapshot: Snapshot, live: pa.Table, positions: list[bytes]) -
     return _with_vectors(live, bodies)
 
 
+def only_these(live: pa.Table, positions: list[bytes], counts: list[int]) -> pa.Table:
+    """The live files, read without any other rows than these; `counts` are their physical rows."""
+    bodies = []
+    for data, count in zip(positions, counts, strict=True):
+        others = BitMap64()
+        others.add_range(0, count)
+        bodies.append(_body(build_inline_descriptor(others - parse_positions(data))))
+    return _with_vectors(live, bodies)
+
+
 def hide_rows(
     store: WriteStore,
     snapshot: Snapshot,

@@ -38,11 +38,11 @@ class RowChanges:
     - `feed`: new files of change data, likewise
     """
 
-    removed: pa.Table = field(default=NO_FILES)
-    hidden: HiddenRows = field(default=NOTHING_HIDDEN)
-    copied: pa.Table = field(default=NOTHING_WRITTEN)
-    written: pa.Table = field(default=NOTHING_WRITTEN)
-    feed: pa.Table = field(default=NOTHING_WRITTEN)
+    removed: pa.Table = field(default_factory=lambda: NO_FILES)
+    hidden: HiddenRows = field(default_factory=lambda: NOTHING_HIDDEN)
+    copied: pa.Table = field(default_factory=lambda: NOTHING_WRITTEN)
+    written: pa.Table = field(default_factory=lambda: NOTHING_WRITTEN)
+    feed: pa.Table = field(default_factory=lambda: NOTHING_WRITTEN)
 
     @property
     def is_nothing(self) -> bool:

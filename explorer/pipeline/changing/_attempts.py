@@ -1,0 +1,61 @@
+"""A statement that is run again where it lost against another commit."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.pipeline.jobs.ended_tasks import await_tasks
+from explorer.pipeline.removing.workplace import Workplace
+from explorer.progress import Watch
+from explorer.transaction.conflicts import Conflict
+from explorer.writing.changes.row_changes import RowChanges
+from explorer.writing.files.leftovers import raise_with, remove_files_named
+from explorer.writing.statements.change_statement import ChangeStatement, may_run_again
+from explorer.writing.statements.options import WriteResult
+
+_TRIES: Final = 4
+
+
+def run_until_committed(
+    run: Callable[[], WriteResult | Conflict], watch: Watch, *, is_rereadable: bool = True
+) -> WriteResult:
+    """What comes of a statement; each call of `run` looks at the newest version, and leaves no
+    file behind where it lost. Raises `ConflictError` where it lost too often, where what was won
+    against is unknown, and where its data cannot be read again."""
+    for number in range(1, _TRIES + 1):
+        found = run()
+        if isinstance(found, WriteResult):
+            return found
+        if number == _TRIES or not (is_rereadable and may_run_again(found)):
+            raise found.as_error()
+        watch.step(0, None, f"Running again after version {found.version} ({found.rule})")
+    raise AssertionError("the last try ends")
+
+
+@contextlib.contextmanager
+def leaving_nothing(statement: ChangeStatement, place: Workplace) -> Iterator[None]:
+    """What a statement wrote goes where the block raises; an error says what is left."""
+    try:
+        yield
+    except BaseException as error:
+        if place.session is not None:
+            await_tasks(place.session)
+        # a task that ended well before the job failed told nobody
+        raise_with(remove_files_named(statement.target.store, str(statement.id)), error)
+        raise
+
+
+def remove_other_attempts(statement: ChangeStatement, changes: RowChanges) -> None:
+    """Where a task was tried again, the files of other attempts go."""
+    tables = (changes.copied, changes.written, changes.feed)
+    attempts = pa.chunked_array(
+        [chunk for table in tables for chunk in table["attempt"].chunks], pa.int32()
+    )
+    if pc.max(attempts).as_py():
+        keep = frozenset(changes.paths)
+        remove_files_named(statement.target.store, str(statement.id), keep=keep)
