@@ -184,5 +184,3 @@ class WriteMerged:
 def _counts(clauses: Any) -> dict[int, int]:
     found = pc.value_counts(clauses)
     return {item["values"]: item["counts"] for item in found.to_pylist()}
-
-

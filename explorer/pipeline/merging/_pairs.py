@@ -111,9 +111,7 @@ def matched_twice(pairs: Pairs) -> InvalidArgumentError:
     from pyspark.sql import functions as fn
 
     matched = [
-        number
-        for number, item in enumerate(pairs.merge.clauses)
-        if item.clause.kind == "matched"
+        number for number, item in enumerate(pairs.merge.clauses) if item.clause.kind == "matched"
     ]
     rows = pairs.taken_by(matched)
     keys = [fn.col(quoted(name)) for name in (PATH, INDEX)]
@@ -127,5 +125,3 @@ def matched_twice(pairs: Pairs) -> InvalidArgumentError:
         "the clauses which of them counts.",
         kind="rows_refused",
     )
-
-

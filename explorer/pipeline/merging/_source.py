@@ -19,10 +19,8 @@ from explorer.pipeline.writing.arrow_frame import arrow_frame
 from explorer.pipeline.writing.given_data import ArrowRows, SparkRows
 from explorer.progress import Watch
 from explorer.protocol.schema import (
-    ArrayType,
     DataType,
     DecimalType,
-    MapType,
     PrimitiveType,
     StructType,
 )
@@ -152,7 +150,19 @@ def _is_plain(data_type: DataType) -> bool:
 
 
 _PLAIN: Final = frozenset(
-    "byte short integer long float double boolean date timestamp timestamp_ntz void".split()
+    [
+        "byte",
+        "short",
+        "integer",
+        "long",
+        "float",
+        "double",
+        "boolean",
+        "date",
+        "timestamp",
+        "timestamp_ntz",
+        "void",
+    ]
 )
 
 

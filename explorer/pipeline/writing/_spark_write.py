@@ -19,10 +19,10 @@ from explorer.pipeline.jobs.watching_jobs import watched
 from explorer.pipeline.native.pushdown import quoted
 from explorer.pipeline.session import choose_watched
 from explorer.pipeline.tasks.spark_types import spark_schema
-from explorer.pipeline.writing._arrow_frame import arrow_frame
-from explorer.pipeline.writing.spark_gate import apply_gate
 from explorer.pipeline.writing._write_tasks import TOLD, WriteRows
+from explorer.pipeline.writing.arrow_frame import arrow_frame
 from explorer.pipeline.writing.given_data import ArrowRows, SparkRows
+from explorer.pipeline.writing.spark_gate import apply_gate
 from explorer.progress import Watch
 from explorer.writing.files.leftovers import raise_with, remove_files_named
 from explorer.writing.files.row_files import WRITTEN_ROWS, names_of
@@ -53,7 +53,7 @@ def write_on_spark(
         return _write(statement, rows.frame, watch)
     session = choose_watched(spark, watch)
     _check_place(session, statement)
-    with arrow_frame(session, statement, rows, watch) as frame:
+    with arrow_frame(session, statement.target.store, str(statement.id), rows, watch) as frame:
         return _write(statement, frame, watch)
 
 

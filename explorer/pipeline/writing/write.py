@@ -10,9 +10,9 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError, UnsupportedError
-from explorer.pipeline.writing._self_reading import reads_table
 from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, rows_given
 from explorer.pipeline.writing.places import open_place
+from explorer.pipeline.writing.self_reading import reads_table
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
 from explorer.storage.ports import WriteStore
 from explorer.table.table import Table

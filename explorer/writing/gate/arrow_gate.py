@@ -23,9 +23,9 @@ from explorer.rows.python_values import plain_values, python_values
 from explorer.rows.row_checks import find_broken
 from explorer.scan.predicate.domains import comparable_column, domain_of
 from explorer.scan.predicate.evaluation import evaluate
-from explorer.writing.gate.calculated_values import NotCalculatedError, calculate
 from explorer.writing.gate._nested_casts import RefusedRowError, cast_values
 from explorer.writing.gate._plain_casts import held_by
+from explorer.writing.gate.calculated_values import NotCalculatedError, calculate
 from explorer.writing.gate.identity import WHOLE, Part, free_numbers, give_numbers
 from explorer.writing.gate.plan import (
     ComputedValue,

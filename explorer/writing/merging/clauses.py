@@ -119,9 +119,7 @@ def _neighbours(request: MergeRequest) -> Iterator[tuple[MergeClause, MergeClaus
 
 
 def _check_clause(clause: MergeClause) -> None:
-    if clause.where is not None and (
-        not isinstance(clause.where, str) or not clause.where.strip()
-    ):
+    if clause.where is not None and (not isinstance(clause.where, str) or not clause.where.strip()):
         raise _wrong(
             f"The condition of {clause.words} is {str(clause.where)[:60]!r}.",
             "It is a text of SQL, or None for every row.",
@@ -152,7 +150,7 @@ def _check_clause(clause: MergeClause) -> None:
             raise _wrong(
                 f"The value of `{name[:120]}` is a {type(value).__name__[:60]}.",
                 "Values are texts of SQL, or Columns of Spark.",
-                "Write a literal as SQL: \"1\", \"'text'\", \"DATE '2026-01-31'\" or \"NULL\".",
+                'Write a literal as SQL: "1", "\'text\'", "DATE \'2026-01-31\'" or "NULL".',
             )
 
 

@@ -14,7 +14,7 @@ from explorer.protocol.schema import STRING, DataType, DecimalType, PrimitiveTyp
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.predicate.parse import bare, parse_predicate, parse_sql
 from explorer.scan.predicate.predicate import ColumnReference, Constant, render_value
-from explorer.writing.merging.names import Names
+from explorer.writing.merging.names import Names, columns_in
 
 _NUMBERS: Final = ("byte", "short", "integer", "long")
 _SAME: Final = ("string", "date", "timestamp", "timestamp_ntz")
@@ -144,8 +144,7 @@ def _pair(node: Any, names: Names) -> KeyPair | None:
 
 def _about_target(node: Any, names: Names) -> str | None:
     """The condition without the alias, where it speaks of the table alone."""
-    spoken = [part for part in node.walk() if type(part).__name__ in {"Column", "Dot"}]
-    outer = [part for part in spoken if type(part.parent).__name__ != "Dot"]
+    outer = columns_in(node)
     for part in outer:
         found = names.side_of(part)
         if found is None or found[0] != "target":
@@ -176,11 +175,7 @@ def _kind(data_type: DataType) -> str:
 
 def asked_pairs(conditions: MatchConditions, names: Names) -> Sequence[KeyPair]:
     """The pairs by which files can be asked, each once."""
-    found = (
-        pair
-        for pair in conditions.pairs
-        if can_ask(pair) and not _is_collated(pair, names)
-    )
+    found = (pair for pair in conditions.pairs if can_ask(pair) and not _is_collated(pair, names))
     return tuple(dict.fromkeys(found))
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from explorer.protocol.schema import VARIANT, StructField, StructType
 from explorer.scan.predicate.names import resolve_name
-from explorer.scan.predicate.parse import names_of
+from explorer.scan.predicate.parse import names_of, parse_sql
 from explorer.scan.predicate.predicate import ColumnReference
 from explorer.scan.sql.table_expressions import StatementTime, check_table_expression
 from explorer.scan.sql.uses import ExpressionUse
@@ -50,6 +50,18 @@ class Names:
         side, rest = found[0]
         return side, resolve_name(rest, self.schema(side))
 
+    def spoken(self, text: str) -> frozenset[str] | None:
+        """The columns of the table that a text of SQL speaks of; None where it is not plain which
+        side a name is of."""
+        found = set()
+        for node in columns_in(parse_sql(text)):
+            side = self.side_of(node)
+            if side is None:
+                return None
+            if side[0] == "target":
+                found.add(side[1].path[0])
+        return frozenset(found)
+
     def schema(self, side: Side) -> StructType:
         """The columns of a side."""
         return self.target if side == "target" else self.source
@@ -85,6 +97,12 @@ class Names:
             for item in self.schema(side).fields:
                 found.setdefault(item.name.lower(), item)
         return StructType(fields=tuple(found.values()))
+
+
+def columns_in(tree: Any) -> list[Any]:
+    """The nodes of sqlglot's tree that name a column, or a field in one, with the whole way."""
+    named = [node for node in tree.walk() if type(node).__name__ in {"Column", "Dot"}]
+    return [node for node in named if type(node.parent).__name__ != "Dot"]
 
 
 _SIDES: tuple[Side, ...] = ("target", "source")

@@ -92,16 +92,12 @@ class ResolvedMerge:
     change: SchemaChange | None
     schema: StructType
 
-    @property
-    def kept_columns(self) -> frozenset[str]:
-        """Columns whose values updates take from the table's own rows."""
-        return frozenset(
-            name
-            for item in self.clauses
-            if item.clause.action == "update"
-            for name, assigned in item.columns.items()
-            if isinstance(assigned, Kept)
-        )
+    def spoken_columns(self) -> frozenset[str] | None:
+        """The table's columns that its conditions speak of; None where that cannot be told."""
+        texts = [self.on, *(item.where for item in self.clauses if item.where is not None)]
+        spoken = [self.names.spoken(text) for text in texts]
+        known = [found for found in spoken if found is not None]
+        return frozenset[str]().union(*known) if len(known) == len(spoken) else None
 
 
 def resolve_merge(

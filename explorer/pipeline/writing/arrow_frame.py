@@ -24,7 +24,6 @@ from explorer.progress import Watch
 from explorer.protocol.arrow_types import arrow_schema
 from explorer.storage.ports import ReadStore, WriteStore
 from explorer.writing.files.renamed_rows import conform
-from explorer.writing.statements.row_statement import RowStatement
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -49,15 +48,16 @@ _Piece: TypeAlias = bytes | str
 
 @contextlib.contextmanager
 def arrow_frame(
-    session: SparkSession, statement: RowStatement, rows: ArrowRows, watch: Watch
+    session: SparkSession, store: WriteStore, name: str, rows: ArrowRows, watch: Watch
 ) -> Iterator[DataFrame]:
-    """A frame with the columns `rows.schema`, while inside. Rows are gone through once.
+    """A frame with the columns `rows.schema`, while inside. Rows are gone through once. `name` is
+    the statement's id, which is in the names of files that carry rows.
 
     Raises `InvalidArgumentError` (`rows_refused`) for a value that Delta's own type of its column
     does not hold, such as a time in nanoseconds.
     """
     schema = arrow_schema(rows.schema)
-    pieces = _Pieces(store=statement.target.store, name=str(statement.id))
+    pieces = _Pieces(store=store, name=name)
     try:
         done = 0
         for batch in rows.batches():
@@ -66,7 +66,7 @@ def arrow_frame(
             done += batch.num_rows
         pieces.end()
         tasks = pieces.tasks(parallelism(session))
-        read = _ReadPieces(store=statement.target.store, tasks=tasks)
+        read = _ReadPieces(store=store, tasks=tasks)
         parts = session.range(0, len(tasks), 1, len(tasks))
         yield parts.mapInArrow(read.__call__, spark_schema(schema))
     finally:
