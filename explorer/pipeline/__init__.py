@@ -9,10 +9,10 @@ pyspark is imported when a function here is first used.
 
 Folders: `reading` chooses between `native` (Spark's Parquet reader) and `tasks` (file by file);
 `column_profile`, `diff` and `rewrite` work on the rows; `writing` writes rows of users, `changing`
-changes those that are there, `merging` merges others into them, `removing` takes rows out of their files, `planned_writes` writes
-those that are approved of first, and `source` is the format `delta_explorer`; `large` keeps the
-state of a long log on Spark; `jobs` reports progress, cancels jobs and translates errors of Spark.
-`session` finds or starts the session.
+changes those that are there, `merging` merges others into them, `removing` takes rows out of their
+files, `planned_writes` writes those that are approved of first, and `source` is the format
+`delta_explorer`; `large` keeps the state of a long log on Spark; `jobs` reports progress, cancels
+jobs and translates errors of Spark. `session` finds or starts the session.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from explorer.front_door import lazy_names
 
 if TYPE_CHECKING:
     from explorer.pipeline.changing.delete import delete
+    from explorer.pipeline.changing.update import update
     from explorer.pipeline.column_profile.column_profile import profile
     from explorer.pipeline.column_profile.facts import ColumnProfile
     from explorer.pipeline.diff.row_diff import RowDiff, diff_rows
@@ -71,6 +72,7 @@ _HOMES = {
     "register": "source.registration",
     "rewrite_files": "rewrite.rewrite",
     "ship": "jobs.shipping",
+    "update": "changing.update",
     "watching": "jobs.watching_jobs",
     "with_spark_state": "large.large_table",
     "write": "writing.write",
@@ -102,6 +104,7 @@ __all__ = [
     "register",
     "rewrite_files",
     "ship",
+    "update",
     "watching",
     "with_spark_state",
     "write",

@@ -144,12 +144,11 @@ class WriteMerged:
                     counts.update(_counts(batch.column(self.clause)))
                     marks = self._furthest([marks, *self._last_numbers(batch)])
             written = files.written()
-            none = [None] * max(0, written.num_rows - 1)
-            told = [[list(marks.items()), *none], [list(counts.items()), *none]]
-            arrays = [
-                pa.array(values[: written.num_rows], TOLD.field(name).type)
-                for name, values in zip((MARKS, COUNTS), told, strict=True)
-            ]
+            at_first = written.num_rows > 0
+            arrays = []
+            for name, numbers in ((MARKS, marks), (COUNTS, counts)):
+                values = [list(numbers.items())] * at_first + [None] * (written.num_rows - 1)
+                arrays.append(pa.array(values, TOLD.field(name).type))
             yield pa.RecordBatch.from_arrays([*written.columns, *arrays], schema=TOLD)
 
     def marks_of(self, told: pa.Table) -> dict[str, int]:

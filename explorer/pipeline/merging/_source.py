@@ -36,6 +36,9 @@ SOURCE_ROW: Final = "delta_explorer.source_row"
 _MOST_SENT: Final = 32 * 2**20
 """Bytes of a source that each executor may hold whole."""
 
+_AT_ONCE: Final = False
+"""Whether to wait until rows are dropped."""
+
 _LABEL: Final = "Reading the source"
 _ASKING: Final = "Looking at the keys of the source"
 
@@ -150,19 +153,8 @@ def _is_plain(data_type: DataType) -> bool:
 
 
 _PLAIN: Final = frozenset(
-    [
-        "byte",
-        "short",
-        "integer",
-        "long",
-        "float",
-        "double",
-        "boolean",
-        "date",
-        "timestamp",
-        "timestamp_ntz",
-        "void",
-    ]
+    {"byte", "short", "integer", "long", "float", "double", "boolean"}
+    | {"date", "timestamp", "timestamp_ntz", "void"}
 )
 
 
@@ -171,4 +163,4 @@ def _forget(frame: DataFrame) -> None:
     if is_connect(frame.sparkSession):
         return
     with contextlib.suppress(Exception):  # the session may have been stopped
-        frame._jdf.queryExecution().analyzed().rdd().unpersist(False)
+        frame._jdf.queryExecution().analyzed().rdd().unpersist(_AT_ONCE)

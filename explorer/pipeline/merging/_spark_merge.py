@@ -32,7 +32,7 @@ from explorer.pipeline.reading.reading import plan_read
 from explorer.pipeline.removing.finding import count_rows
 from explorer.pipeline.removing.leaving import Leaving, find_leaving, let_leave
 from explorer.pipeline.removing.workplace import Workplace
-from explorer.pipeline.tasks.spark_types import spark_schema
+from explorer.pipeline.tasks.arrow_work import work_on
 from explorer.progress import Watch
 from explorer.protocol.schema import VARIANT, VOID, StructType
 from explorer.protocol.schema_walk import walk_types
@@ -206,8 +206,7 @@ class SparkMerge:
         with watched(self.source.session, self.watch, _MATCHING):
             taken = pairs.frame.filter(fn.col(quoted(CLAUSE)).isNotNull())
             asked = taken.select(*(fn.col(quoted(name)) for name in (PATH, INDEX, CLAUSE)))
-            parts = asked.mapInArrow(pack_pairs, spark_schema(FOUND_PAIRS)).toArrow()
-            found = join_pairs(parts.cast(FOUND_PAIRS))
+            found = join_pairs(work_on(asked, pack_pairs, FOUND_PAIRS))
             if found.has_several and not self.merge.request.takes_any_match:
                 raise matched_twice(pairs)
         return found

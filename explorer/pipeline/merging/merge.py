@@ -63,10 +63,8 @@ def merge(  # noqa: PLR0913  # what is said of every statement
     `source` is whatever `pipeline.write` takes. `on` pairs rows; in it and in the clauses the
     table is called `target_alias` and the source `source_alias`. Clauses follow, and `execute`::
 
-        pipeline.merge(uri, rows, "target.id = source.id") \\
-            .when_matched_update_all() \\
-            .when_not_matched_insert_all() \\
-            .execute()
+        merging = pipeline.merge(uri, rows, "target.id = source.id")
+        merging.when_matched_update_all().when_not_matched_insert_all().execute()
 
     Conditions are SQL over the columns of both, and pass the same gate as a CHECK constraint;
     values are SQL too, or Columns of Spark such as `col("source.price")`. `merge_schema` adds

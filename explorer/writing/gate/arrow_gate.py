@@ -142,7 +142,7 @@ class ArrowGate:
         try:
             found = self._columns(given, every)
         except RefusedRowError as error:
-            raise error.refusal.error(_row(given, error.row)) from None
+            raise error.refusal.error(row_values(given, error.row)) from None
         self._check(found)
         self._rows += given.num_rows
         return found
@@ -182,7 +182,7 @@ class ArrowGate:
         for broken in find_broken(rows, self._plan.values):
             is_null = broken.rule == "NOT NULL"
             refusal = not_null(broken.path) if is_null else too_long(broken.path, broken.rule)
-            raise refusal.error(_row(rows, broken.first_row))
+            raise refusal.error(row_values(rows, broken.first_row))
         for rule in self._plan.row_rules:
             self._check_rule(rule, rows)
 
@@ -195,7 +195,7 @@ class ArrowGate:
         flags = read_flags(kept)
         if not flags.all():
             refusal = not_as_generated(rule) if rule.kind == "generated" else not_true(rule)
-            raise refusal.error(_row(rows, int(np.flatnonzero(~flags)[0])))
+            raise refusal.error(row_values(rows, int(np.flatnonzero(~flags)[0])))
 
     def _as_generated(self, rule: RowRule, rows: pa.RecordBatch) -> pa.Array:
         item = next(item for item in self._plan.columns if item.field.name == rule.column)
@@ -209,7 +209,7 @@ class ArrowGate:
         try:
             wanted = cast_values(wanted, cast, every)
         except RefusedRowError as error:
-            raise error.refusal.error(_row(rows, error.row)) from None
+            raise error.refusal.error(row_values(rows, error.row)) from None
         left, right = (
             comparable_column(side, domain) for side in (rows.column(item.field.name), wanted)
         )
@@ -226,7 +226,7 @@ def _computed(
         return cast_values(found, source.cast, every)
     except RefusedRowError as error:
         written = f"{error.refusal.rule}, computed as {source.expression.written}"
-        raise replace(error.refusal, rule=written).error(_row(rows, error.row)) from None
+        raise replace(error.refusal, rule=written).error(row_values(rows, error.row)) from None
 
 
 def _calculated(item: GateColumn, expression: TableExpression, rows: pa.RecordBatch) -> pa.Array:
@@ -235,7 +235,7 @@ def _calculated(item: GateColumn, expression: TableExpression, rows: pa.RecordBa
         return calculate(expression.calculation, rows)
     except NotCalculatedError as error:
         refusal = not_computed(item.field.name, expression, error.why)
-        raise refusal.error(_row(rows, error.row)) from None
+        raise refusal.error(row_values(rows, error.row)) from None
 
 
 def _batch(arrays: dict[str, pa.Array], num_rows: int) -> pa.RecordBatch:
@@ -244,7 +244,8 @@ def _batch(arrays: dict[str, pa.Array], num_rows: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
 
 
-def _row(rows: pa.RecordBatch, at: int) -> dict[str, Any]:
+def row_values(rows: pa.RecordBatch, at: int) -> dict[str, Any]:
+    """The values of one row, for a message."""
     return dict(_values(rows, at))
 
 

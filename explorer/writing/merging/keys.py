@@ -182,7 +182,10 @@ def asked_pairs(conditions: MatchConditions, names: Names) -> Sequence[KeyPair]:
 def _is_collated(pair: KeyPair, names: Names) -> bool:
     """Whether texts compare by other rules than their bytes."""
     fields = [
-        next(item for item in names.schema(side).fields if item.name == path[0])
-        for side, path in (("target", pair.target.path), ("source", pair.source.path))
+        next(item for item in schema.fields if item.name == path[0])
+        for schema, path in (
+            (names.target, pair.target.path),
+            (names.source, pair.source.path),
+        )
     ]
     return any("__COLLATIONS" in item.metadata for item in fields)

@@ -216,9 +216,9 @@ class _Resolver:
         tree: dict[str, Any] = {}
         for text, value in values.items():
             path = self._path(clause, text)
-            if isinstance(value, str):
-                value = self.names.check(value, "value", *sides)
-            _place(tree, path, Expression(value=value), text)
+            is_text = isinstance(value, str)
+            given = self.names.check(value, "value", *sides) if is_text else value
+            _place(tree, path, Expression(value=given), text)
         return {
             item.name: self._assignment(item, tree[item.name])
             for item in self.schema.fields
@@ -276,9 +276,10 @@ class _Resolver:
                         "Leave the column out; with `*`, name the columns that are set.",
                     )
                 found[item.name] = columns[item.name]
-            elif item.data_type != VOID and not self._is_generated(item):
-                if item.name.lower() in known:
-                    found[item.name] = Kept()
+            elif self._is_generated(item) or item.data_type == VOID:
+                continue
+            elif item.name.lower() in known:
+                found[item.name] = Kept()
         return found
 
     def _is_computed(self, item: StructField) -> bool:

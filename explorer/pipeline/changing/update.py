@@ -1,0 +1,285 @@
+"""Rows of a table updated."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import pyarrow as pa
+
+from explorer.errors import CorruptDataError
+from explorer.log.actions.columns import string_column
+from explorer.pipeline.changing._change_tasks import ReadRowsToChange
+from explorer.pipeline.changing.attempts import (
+    leaving_nothing,
+    remove_other_attempts,
+    run_until_committed,
+)
+from explorer.pipeline.changing.delete import check_removable, times
+from explorer.pipeline.removing.finding import find_rows, only_spark_evaluates, parse_where
+from explorer.pipeline.removing.leaving import Leaving, find_leaving, let_leave
+from explorer.pipeline.removing.workplace import (
+    Engine,
+    Workplace,
+    check_engine,
+    choose_workplace,
+)
+from explorer.pipeline.writing.places import open_place
+from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
+from explorer.protocol.schema import StructType
+from explorer.rows.stored_rows import rows_to_change
+from explorer.scan.sql.table_expressions import StatementTime
+from explorer.storage.ports import WriteStore
+from explorer.table.frames import sum_of
+from explorer.table.table import Table
+from explorer.table.times import utc_time
+from explorer.transaction.conflicts import Conflict
+from explorer.transaction.staged import ValidatedRule
+from explorer.writing.changes.candidates import find_candidates
+from explorer.writing.changes.changed_rows import (
+    BEFORE,
+    KIND,
+    ROW_ID,
+    UPDATE,
+    ChangedRowFiles,
+    ChangeForm,
+    change_form,
+    split_told,
+)
+from explorer.writing.changes.row_changes import needs_change_data
+from explorer.writing.changes.set_values import UpdatePlan, plan_update
+from explorer.writing.gate.arrow_gate import ArrowGate
+from explorer.writing.gate.plan import GatePlan
+from explorer.writing.gate.planning import plan_gate
+from explorer.writing.statements.change_statement import (
+    ChangeOptions,
+    ChangeStatement,
+    begin_change,
+    is_done_already,
+    predicate_parameter,
+)
+from explorer.writing.statements.options import WriteResult
+
+OPERATION: Final = "UPDATE"
+_LABEL: Final = "Updating rows"
+
+
+def update(  # noqa: PLR0913  # what is said of every statement
+    table_or_uri: Table | str | os.PathLike[str],
+    set: Mapping[str, Any],  # noqa: A002  # as in SQL, and in Delta's own API
+    where: str | None = None,
+    *,
+    transaction: tuple[str, int] | None = None,
+    user_metadata: str | None = None,
+    user_name: str | None = None,
+    target_file_size: int | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    engine: Engine = "auto",
+    spark: Any = None,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> WriteResult:
+    """Update the rows that a condition is true for; all of them where there is none.
+
+    `set` gives, by the name of a column or of a field inside of structs (`address.city`), the text
+    of a SQL expression over the row as it was, or a Column of Spark. `DEFAULT` is the column's
+    default. Values are taken into the table's types as by `pipeline.write`, and rows keep every
+    rule of the table; generated columns that are not set are computed.
+
+    Options are those of `pipeline.delete`, and `target_file_size` that of `pipeline.write`. This
+    process computes columns, literals and arithmetic of numbers; everything else is Spark's.
+
+    An update that lost against another commit runs again upon the newer version, a few times.
+    `version` of the result is None where no row matched. Raises as `pipeline.delete`, and
+    `InvalidArgumentError` (`rows_refused`, `schema_mismatch`) for values that the table does not
+    take.
+    """
+    options = ChangeOptions(
+        transaction=transaction,
+        user_metadata=user_metadata,
+        user_name=user_name,
+        target_file_size=target_file_size,
+    )
+    return update_in(
+        open_place(table_or_uri, storage_options),
+        set,
+        where,
+        options,
+        engine=engine,
+        spark=spark,
+        watch=Watch(progress=progress, cancel=cancel),
+    )
+
+
+def update_in(  # noqa: PLR0913  # where, what, how, and who looks on
+    store: WriteStore,
+    values: Mapping[str, Any],
+    where: str | None,
+    options: ChangeOptions,
+    *,
+    engine: Engine = "auto",
+    spark: Any = None,
+    watch: Watch = UNWATCHED,
+) -> WriteResult:
+    """`update` through a store that is open already."""
+    check_engine(engine)
+    job = _Update(
+        store=store,
+        values=values,
+        where=where,
+        options=options,
+        engine=engine,
+        spark=spark,
+        watch=watch,
+    )
+    return run_until_committed(job.run, watch)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Update:
+    """One update, which may be run again upon a newer version."""
+
+    store: WriteStore
+    values: Mapping[str, Any]
+    where: str | None
+    options: ChangeOptions
+    engine: Engine
+    spark: Any
+    watch: Watch
+
+    def run(self) -> WriteResult | Conflict:
+        """Update the rows of the newest version."""
+        began = time.monotonic()
+        statement = begin_change(self.store, OPERATION, self.options)
+        if is_done_already(statement):
+            return statement.repeated()
+        snapshot = statement.snapshot
+        predicate = parse_where(snapshot, self.where)
+        moment = StatementTime(moment=utc_time(statement.clock()))
+        plan = plan_update(snapshot.protocol, snapshot.metadata, self.values, moment)
+        candidates = find_candidates(snapshot, predicate, self.watch)
+        statement = replace(
+            statement,
+            parameters={"predicate": predicate_parameter(predicate)},
+            reads=candidates.reads(),
+        )
+        check_removable(statement, candidates)
+        job = _RowsOfUpdate(statement=statement, plan=plan, time=moment)
+        place = choose_workplace(
+            self.store,
+            candidates.files,
+            only_spark_evaluates(predicate) or job.needs_spark(),
+            engine=self.engine,
+            spark=self.spark,
+            watch=self.watch,
+        )
+        with leaving_nothing(statement, place):
+            found = find_rows(place, candidates, self.where)
+            scanned = time.monotonic()
+            leaving = find_leaving(candidates, found)
+            files = leaving.files_with(whole=True)
+            if not files.num_rows:
+                return WriteResult(version=None, operation=OPERATION)
+            told, rules = job.write(place, files)
+            written, feed = split_told(told)
+            _check_counts(leaving, written)
+            changes = replace(let_leave(statement, place, leaving), written=written, feed=feed)
+            remove_other_attempts(statement, changes)
+        metrics = {
+            **changes.file_metrics(),
+            "numUpdatedRows": sum_of(written.column("num_rows")),
+            **times(began, scanned),
+        }
+        return statement.commit(changes, metrics, validated=rules, watch=self.watch)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _RowsOfUpdate:
+    """The rows of one update, from their files into new ones."""
+
+    statement: ChangeStatement
+    plan: UpdatePlan
+    time: StatementTime
+
+    def needs_spark(self) -> str | None:
+        """Why only Spark can make these rows; None where not."""
+        return self.plan.needs_spark or self._gate(self.plan.given()).needs_spark
+
+    def write(self, place: Workplace, files: pa.Table) -> tuple[pa.Table, frozenset[ValidatedRule]]:
+        """Read the rows of `files`, which are all updated, and write them: new files, with the
+        schema `TOLD_CHANGES`, and the rules that their rows keep."""
+        statement = self.statement
+        protocol, metadata = statement.protocol, statement.metadata
+        form = change_form(
+            protocol,
+            metadata,
+            with_feed=needs_change_data(protocol, metadata, updates=True, copies=False),
+            target_bytes=statement.target_bytes,
+            with_partitions=statement.holds_partitions,
+        )
+        if place.session is None:
+            return self._write_here(place, files, form)
+        # nobody who updates a few rows has to have pyspark
+        from explorer.pipeline.changing._update_frame import updated_frame  # noqa: PLC0415
+
+        frame, given = updated_frame(place, statement, files, self.plan, form)
+        from explorer.pipeline.changing._changed_frame import write_frame  # noqa: PLC0415
+
+        gate = self._gate(given)
+        return write_frame(place, statement, frame, gate, form), gate.rules()
+
+    def _gate(self, given: StructType) -> GatePlan:
+        return plan_gate(
+            self.statement.protocol,
+            self.statement.metadata,
+            given,
+            statement_time=self.time.moment,
+            kept=self.plan.identities,
+        )
+
+    def _write_here(
+        self, place: Workplace, files: pa.Table, form: ChangeForm
+    ) -> tuple[pa.Table, frozenset[ValidatedRule]]:
+        plan = self._gate(self.plan.given())
+        gate = ArrowGate(plan)
+        statement = self.statement
+        read = ReadRowsToChange(store=place.store, request=rows_to_change(statement.snapshot))
+        done = 0
+        with ChangedRowFiles(statement.target.store, form, statement.id) as made:
+            for rows in read(files):
+                place.watch.step(done, None, _LABEL)
+                if rows.num_rows:
+                    made.add(self._changed(rows, gate, form))
+                done += rows.num_rows
+        return pa.Table.from_batches([made.written()]), plan.rules()
+
+    def _changed(self, rows: pa.RecordBatch, gate: ArrowGate, form: ChangeForm) -> pa.RecordBatch:
+        (made,) = gate.apply(self.plan.apply(rows)).combine_chunks().to_batches()
+        names = [name for name in rows.schema.names if name != ROW_ID]
+        carried = {
+            KIND: lambda: string_column([UPDATE] * rows.num_rows),
+            ROW_ID: lambda: rows.column(ROW_ID),
+            BEFORE: lambda: pa.StructArray.from_arrays(
+                [rows.column(name) for name in names], names=names
+            ),
+        }
+        return pa.RecordBatch.from_arrays(
+            [*made.columns, *(carried[name]() for name in form.carried)],
+            names=[*made.schema.names, *form.carried],
+        )
+
+
+def _check_counts(leaving: Leaving, written: pa.Table) -> None:
+    """Each row that leaves a file has come into another one."""
+    wanted, found = leaving.num_rows, sum_of(written.column("num_rows"))
+    if wanted is not None and wanted != found:
+        raise CorruptDataError(
+            "Not every row that was found was updated.",
+            reason=f"{wanted:,} rows were found, and {found:,} written.",
+            remedy="Nothing was committed. Check the statistics of the table's files, and report "
+            "this.",
+            spec="Per-file Statistics",
+        )
