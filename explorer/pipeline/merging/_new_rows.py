@@ -134,6 +134,12 @@ class NewRows:
         if action == "delete" and self.form.feed is None:
             return None
         rows = self.pairs.taken_by([number])
+        if item.clause.kind == "not matched by source":
+            # of both sides' columns only the table's may be meant
+            rows = rows.select(
+                f"{quoted(self.merge.names.target_alias)}.*",
+                *(quoted(name) for name in rows.columns if name in {PATH, INDEX, ROW_ID}),
+            )
         if action == "update":
             return rows.select(
                 *value_columns(item, self.merge.names), *self._beside(action, number)

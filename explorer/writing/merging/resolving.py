@@ -186,6 +186,8 @@ class _Resolver:
         where = None
         if clause.where is not None:
             where = self.names.check(clause.where, "condition", *sides)
+            if clause.kind == "not matched by source":
+                where = self.names.qualify(where, "target")
         columns: dict[str, Assignment] = {}
         if clause.is_star:
             columns = dict(self._star(clause))
