@@ -107,20 +107,25 @@ def _both(asked: Column | None, item: ResolvedClause) -> Column:
 
 
 def matched_twice(pairs: Pairs) -> InvalidArgumentError:
-    """The error for a row of the table that several rows of the source would change, with one."""
+    """The error for a row of the table that several rows of the source would change."""
     from pyspark.sql import functions as fn
 
-    matched = [
-        number for number, item in enumerate(pairs.merge.clauses) if item.clause.kind == "matched"
-    ]
+    clauses = enumerate(pairs.merge.clauses)
+    matched = [number for number, item in clauses if item.clause.kind == "matched"]
     rows = pairs.taken_by(matched)
     keys = [fn.col(quoted(name)) for name in (PATH, INDEX)]
     found = rows.groupBy(*keys).count().filter("count > 1").limit(1).toArrow().to_pylist()
-    count = found[0]["count"] if found else 2
-    where = f" It is row {found[0][INDEX]:,} of {found[0][PATH][-120:]}." if found else ""
+    assert found, "there were more pairs than rows"
+    return several_partners(found[0]["count"], found[0][PATH], found[0][INDEX])
+
+
+def several_partners(count: int, path: str, index: int) -> InvalidArgumentError:
+    """The error for a row of the table, the one at `index` of a file, that so many rows of the
+    source would change."""
     return InvalidArgumentError(
         f"A row of the table has {count:,} partners in the source that would change it.",
-        reason=f"Which of them comes last nobody said.{where}",
+        reason="Which of them counts nobody said. It is the row at position "
+        f"{index:,}, from 0, of {path[-160:]}.",
         remedy="Keep one row of the source for each row of the table, or say by the conditions of "
         "the clauses which of them counts.",
         kind="rows_refused",

@@ -10,7 +10,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
 
 from explorer.pipeline.jobs.watching_jobs import watched
 from explorer.pipeline.native.pushdown import quoted
@@ -71,19 +73,22 @@ class SparkSource:
             value = _of(pair)
             asked += [fn.min(value).alias(f"{at}.least"), fn.max(value).alias(f"{at}.greatest")]
         with watched(self.session, watch, _ASKING):
-            ends = self.frame.agg(*asked).toArrow().to_pylist()[0]
+            ends = self.frame.agg(*asked).toArrow()
             found = {}
             for at, pair in enumerate(pairs):
                 values = self._values(pair) if pair.target.path[0] in listed else None
-                found[pair] = KeyFacts(
-                    least=ends[f"{at}.least"], greatest=ends[f"{at}.greatest"], values=values
-                )
+                with contextlib.suppress(ValueError, OverflowError):  # a day without a Python name
+                    found[pair] = KeyFacts(
+                        least=ends.column(2 * at)[0].as_py(),
+                        greatest=ends.column(2 * at + 1)[0].as_py(),
+                        values=None if values is None else tuple(values.to_pylist()),
+                    )
         return found
 
-    def _values(self, pair: KeyPair) -> tuple[Any, ...] | None:
+    def _values(self, pair: KeyPair) -> pa.ChunkedArray | None:
         some = self.frame.select(_of(pair).alias("value")).distinct().limit(MOST_VALUES + 1)
-        values = [value for value in some.toArrow().column(0).to_pylist() if value is not None]
-        return tuple(values) if len(values) <= MOST_VALUES else None
+        values = some.toArrow().column(0).drop_null()
+        return values if len(values) <= MOST_VALUES else None
 
 
 def _of(pair: KeyPair) -> Column:

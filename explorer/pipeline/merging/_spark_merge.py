@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from explorer.errors import UnsupportedError
-from explorer.log.actions.columns import bool_column
 from explorer.pipeline.changing.attempts import leaving_nothing, remove_other_attempts
 from explorer.pipeline.changing.delete import check_removable, times
 from explorer.pipeline.jobs.watching_jobs import watched
+from explorer.pipeline.merging._candidates import find_files
 from explorer.pipeline.merging._merge_tasks import FOUND_PAIRS, FoundRows, join_pairs, pack_pairs
 from explorer.pipeline.merging._new_rows import NewRows, Written
 from explorer.pipeline.merging._pairs import (
@@ -37,10 +37,9 @@ from explorer.progress import Watch
 from explorer.protocol.schema import VARIANT, VOID, StructType
 from explorer.protocol.schema_walk import walk_types
 from explorer.rows.stored_rows import keeps_row_ids
-from explorer.scan.predicate.parse import parse_predicate
 from explorer.transaction.conflicts import Conflict
 from explorer.transaction.read_set import WHOLE_TABLE, ReadSet
-from explorer.writing.changes.candidates import WHOLE, Candidates, find_candidates
+from explorer.writing.changes.candidates import Candidates
 from explorer.writing.changes.changed_rows import (
     ROW_ID,
     TOLD_CHANGES,
@@ -86,7 +85,7 @@ class SparkMerge:
         conditions = read_conditions(merge.on, merge.names)
         with leaving_nothing(statement, place):
             where = self._partner_condition(conditions)
-            candidates = self._candidates(where)
+            candidates = find_files(statement.snapshot, where, self.watch)
             if not merge.request.is_insert_only:
                 check_removable(statement, candidates)
             statement = statement.reading(self._reads(candidates))
@@ -122,15 +121,6 @@ class SparkMerge:
         pairs = asked_pairs(conditions, merge.names)
         facts = self.source.facts(pairs, listed, self.watch)
         return partner_condition(conditions, facts, merge.names.target)
-
-    def _candidates(self, where: str | None) -> Candidates:
-        snapshot = self.statement.snapshot
-        predicate = None if where is None else parse_predicate(where, snapshot.schema)
-        found = find_candidates(snapshot, predicate, self.watch)
-        # that all rows of a file may have a partner does not say that any has
-        at = found.files.schema.get_field_index(WHOLE)
-        none = bool_column([False] * found.files.num_rows)
-        return replace(found, files=found.files.set_column(at, WHOLE, none))
 
     def _reads(self, candidates: Candidates) -> ReadSet:
         return WHOLE_TABLE if self.reads_target else candidates.reads()

@@ -12,6 +12,8 @@ from uuid import uuid4
 
 from explorer.errors import UnsupportedError
 from explorer.pipeline.changing.attempts import run_until_committed
+from explorer.pipeline.merging._choice import FewRows, choose_local
+from explorer.pipeline.merging._local_merge import LocalMerge
 from explorer.pipeline.removing.workplace import Engine, check_engine
 from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, rows_given
 from explorer.pipeline.writing.places import open_place
@@ -162,7 +164,7 @@ class Merge:
         check_engine(self.engine)
         check_request(self.request)
         with contextlib.ExitStack() as stack:
-            return _Job(merge=self, stack=stack).execute()
+            return _Job(merge=self, stack=stack, rows=self.rows).execute()
 
     def _with(self, clause: MergeClause) -> Merge:
         request = replace(self.request, clauses=(*self.request.clauses, clause))
@@ -176,12 +178,13 @@ class _Job:
 
     merge: Merge
     stack: contextlib.ExitStack
+    rows: ArrowRows | SparkRows
+    few: FewRows | None = None
     source: SparkSource | None = None
     reads_target: bool | None = None
 
     def execute(self) -> WriteResult:
-        merge = self.merge
-        rows = merge.rows
+        merge, rows = self.merge, self.rows
         if isinstance(rows, SparkRows):
             # nobody who merges rows of Arrow has to have pyspark
             from explorer.pipeline.writing.self_reading import reads_table  # noqa: PLC0415
@@ -217,7 +220,7 @@ class _Job:
         request = self.merge.request
         return Names(
             target=statement.snapshot.schema,
-            source=self.merge.rows.schema,
+            source=self.rows.schema,
             target_alias=request.target_alias,
             source_alias=request.source_alias,
             time=StatementTime(moment=utc_time(statement.clock())),
@@ -226,15 +229,25 @@ class _Job:
     def _run(
         self, statement: ChangeStatement, resolved: ResolvedMerge, began: float
     ) -> WriteResult | Conflict:
-        merge = self.merge
-        why = "Merges are carried out by Spark."
+        merge, rows = self.merge, self.rows
+        if merge.engine == "spark" or self.source is not None:
+            local: LocalMerge | str = "Spark was asked for."
+        elif isinstance(rows, SparkRows):
+            local = "The rows are those of a DataFrame of Spark."
+        else:
+            few = self.few = self.few or FewRows(given=rows, has_to_fit=merge.engine != "local")
+            local = choose_local(statement, resolved, few, merge.watch, began)
+            self.rows = few.given
+        if isinstance(local, LocalMerge):
+            return local.run()
         if merge.engine == "local":
             raise UnsupportedError(
                 "This merge cannot be carried out in this process.",
-                reason=why,
+                reason=local,
                 remedy='Use engine="auto" or engine="spark", which need pyspark and Java.',
                 kind="missing_dependency",
             )
+        # nobody who merges a few rows of Arrow has to have pyspark
         from explorer.pipeline.merging._spark_merge import SparkMerge  # noqa: PLC0415
 
         return SparkMerge(
@@ -253,7 +266,7 @@ class _Job:
             from explorer.pipeline.merging._source import read_once  # noqa: PLC0415
             from explorer.pipeline.session import choose_watched  # noqa: PLC0415
 
-            merge, rows = self.merge, self.merge.rows
+            merge, rows = self.merge, self.rows
             session = (
                 rows.frame.sparkSession
                 if isinstance(rows, SparkRows)

@@ -62,7 +62,7 @@ def arrow_frame(
         done = 0
         for batch in rows.batches():
             watch.step(done, rows.num_rows, _LABEL)
-            pieces.add(_conformed(batch, schema))
+            pieces.add(conformed(batch, schema))
             done += batch.num_rows
         pieces.end()
         tasks = pieces.tasks(parallelism(session))
@@ -162,7 +162,9 @@ def _packed(batches: list[pa.RecordBatch]) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _conformed(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def conformed(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """A caller's rows in Delta's own types; raises `InvalidArgumentError` (`rows_refused`) for a
+    value that one of these does not hold, such as a time in nanoseconds."""
     try:
         return conform(rows, schema)
     except pa.ArrowInvalid as error:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from explorer.protocol.schema import VARIANT, StructField, StructType
-from explorer.protocol.schema_walk import render_path
 from explorer.scan.predicate.names import resolve_name
 from explorer.scan.predicate.parse import names_of, parse_sql
 from explorer.scan.predicate.predicate import ColumnReference
-from explorer.scan.sql.conditions import check_words
+from explorer.scan.sql.qualified_names import with_qualifier
 from explorer.scan.sql.table_expressions import StatementTime, check_table_expression
 from explorer.scan.sql.uses import ExpressionUse
 
@@ -39,17 +37,9 @@ class Names:
     def qualify(self, text: str, side: Side) -> str:
         """A checked text of SQL whose names are all of one side, with the alias before each: where
         both sides have a column Spark would not know which is meant."""
-        tree = parse_sql(text)
-        wanted = {
-            names[0].lower()
-            for node in columns_in(tree)
-            if (names := names_of(node)) is not None and names[0].lower() not in self._aliases
-        }
-        if not wanted:
-            return text
-        alias = render_path((self.alias(side),))
-        found = "".join(_with_alias(text, wanted, alias))
-        return found if parse_sql(found) == _qualified(tree, wanted, alias) else text
+        names = (names_of(node) for node in columns_in(parse_sql(text)))
+        found = {way[0].lower() for way in names if way is not None} - self._aliases
+        return with_qualifier(text, found, self.alias(side)) if found else text
 
     def side_of(self, node: Any) -> tuple[Side, ColumnReference] | None:
         """The side and the column that a node of sqlglot's tree names; None for another node, and
@@ -121,35 +111,6 @@ def columns_in(tree: Any) -> list[Any]:
     """The nodes of sqlglot's tree that name a column, or a field in one, with the whole way."""
     named = [node for node in tree.walk() if type(node).__name__ in {"Column", "Dot"}]
     return [node for node in named if type(node.parent).__name__ != "Dot"]
-
-
-def _with_alias(text: str, wanted: set[str], alias: str) -> Iterator[str]:
-    """The text with the alias before each of these names that nothing qualifies."""
-    at, before = 0, ""
-    tokens = check_words(text, "rule")
-    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
-        start = text.index(token.text, at)
-        yield text[at:start]
-        name = token.text[1:-1].replace("``", "`") if token.kind == "quoted" else token.text
-        is_name = token.kind in {"word", "quoted"} and name.lower() in wanted
-        is_called = following is not None and following.text == "("
-        yield f"{alias}." if is_name and before != "." and not is_called else ""
-        yield token.text
-        at, before = start + len(token.text), token.text
-    yield text[at:]
-
-
-def _qualified(tree: Any, wanted: set[str], alias: str) -> Any:
-    """The same tree with the alias before these names."""
-    found = tree.copy()
-    for node in list(found.walk()):
-        if type(node).__name__ == "Column" and node.parts[0].name.lower() in wanted:
-            whole = ".".join(part.sql(dialect="spark") for part in node.parts)
-            replaced = parse_sql(f"{alias}.{whole}")
-            if node is found:
-                return replaced
-            node.replace(replaced)
-    return found
 
 
 _SIDES: tuple[Side, ...] = ("target", "source")
