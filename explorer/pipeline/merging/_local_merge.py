@@ -166,10 +166,18 @@ class LocalMerge:
             counts[number] and item.clause.action == "update"
             for number, item in enumerate(self.merge.clauses)
         )
+        # of rows that go and others that come the actions would tell, but an engine may take these
+        # for copies
+        replaces = bool(taken) and len(new) > 0 and bool(self.merge.request.of("not matched"))
         form = change_form(
             protocol,
             metadata,
-            with_feed=needs_change_data(protocol, metadata, updates=updates, copies=leaving.copies),
+            with_feed=needs_change_data(
+                protocol,
+                metadata,
+                updates=updates or replaces,
+                copies=leaving.copies,
+            ),
             target_bytes=statement.target_bytes,
             with_partitions=statement.holds_partitions,
         )

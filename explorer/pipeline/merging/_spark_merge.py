@@ -223,7 +223,12 @@ class SparkMerge:
         gone = sum(found.counts.values()) - updated
         inserts = bool(merge.request.of("not matched")) and source.num_rows > 0
         with_feed = needs_change_data(
-            statement.protocol, statement.metadata, updates=updated > 0, copies=leaving.copies
+            statement.protocol,
+            statement.metadata,
+            # of rows that go and others that come the actions would tell, but an engine may take
+            # these for copies
+            updates=updated > 0 or (gone > 0 and inserts),
+            copies=leaving.copies,
         )
         if not (updated or inserts or (gone and with_feed)):
             told = pa.Table.from_batches([], TOLD_CHANGES)
