@@ -33,6 +33,9 @@ from explorer.writing.merging.clauses import MergeClause, MergeRequest
 from explorer.writing.merging.names import Names, Side
 from explorer.writing.schema.schema_change import SchemaChange, merge_schema
 
+_DEFAULT: Final = "default"
+"""The value, in any case of letters, that stands for the column's default."""
+
 _SIDES: Final[Mapping[str, tuple[Side, ...]]] = {
     "matched": ("target", "source"),
     "not matched": ("source",),
@@ -189,12 +192,13 @@ class _Resolver:
             if clause.kind == "not matched by source":
                 where = self.names.qualify(where, "target")
         columns: dict[str, Assignment] = {}
+        defaults: frozenset[str] = frozenset()
         if clause.is_star:
             columns = dict(self._star(clause))
         elif clause.values is not None:
-            columns = self._given(clause, clause.values, sides)
+            columns, defaults = self._given(clause, clause.values, sides)
         if clause.action == "update":
-            columns = self._with_kept(columns)
+            columns = self._with_kept(columns, defaults)
         return ResolvedClause(clause=clause, where=where, columns=columns)
 
     def _star(self, clause: MergeClause) -> Iterator[tuple[str, Assignment]]:
@@ -214,18 +218,26 @@ class _Resolver:
 
     def _given(
         self, clause: MergeClause, values: Mapping[str, Any], sides: tuple[Side, ...]
-    ) -> dict[str, Assignment]:
+    ) -> tuple[dict[str, Assignment], frozenset[str]]:
+        """The values of columns, and the columns that get their default, which the gate gives to
+        those that are not given."""
         tree: dict[str, Any] = {}
+        defaults = set()
         for text, value in values.items():
             path = self._path(clause, text)
             is_text = isinstance(value, str)
+            if is_text and value.strip().lower() == _DEFAULT and len(path) == 1:
+                _place(tree, path, Expression(value=value), text)
+                defaults.add(path[0])
+                continue
             given = self.names.check(value, "value", *sides) if is_text else value
             _place(tree, path, Expression(value=given), text)
-        return {
+        columns = {
             item.name: self._assignment(item, tree[item.name])
             for item in self.schema.fields
-            if item.name in tree
+            if item.name in tree and item.name not in defaults
         }
+        return columns, frozenset(defaults)
 
     def _path(self, clause: MergeClause, text: str) -> tuple[str, ...]:
         """A name as the schema has it; a column's own name first, for it may hold a dot."""
@@ -265,19 +277,22 @@ class _Resolver:
             }
         )
 
-    def _with_kept(self, columns: dict[str, Assignment]) -> dict[str, Assignment]:
+    def _with_kept(
+        self, columns: dict[str, Assignment], defaults: frozenset[str]
+    ) -> dict[str, Assignment]:
         """The values of an update: what is not set stays, and generated columns are computed."""
         found: dict[str, Assignment] = {}
         known = {name.lower() for name in self.names.target.names}
         for item in self.schema.fields:
-            if item.name in columns:
+            if item.name in columns or item.name in defaults:
                 if self._is_identity(item):
                     raise mismatch(
                         f"The identity column {_shown((item.name,))} cannot be updated.",
                         "Its numbers are given out once, and each only once.",
                         "Leave the column out; with `*`, name the columns that are set.",
                     )
-                found[item.name] = columns[item.name]
+                if item.name in columns:
+                    found[item.name] = columns[item.name]
             elif self._is_generated(item) or item.data_type == VOID:
                 continue
             elif item.name.lower() in known:

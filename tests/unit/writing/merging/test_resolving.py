@@ -137,6 +137,16 @@ def test_a_column_is_set_once() -> None:
     refused("is a field", MergeClause(kind="not matched", action="insert", values={"s.a": "1"}))
 
 
+def test_a_default_is_left_to_the_gate_of_rows() -> None:
+    insert = MergeClause(
+        kind="not matched", action="insert", values={"id": "source.id", "v": " Default "}
+    )
+    update, new = resolved(sets({"part": "DEFAULT"}), insert).clauses
+    assert list(update.columns) == ["id", "v", "s"]
+    assert list(new.columns) == ["id"]
+    refused("set twice", sets({"v": "DEFAULT", "V": "1"}))
+
+
 def test_a_clause_speaks_of_its_own_rows_alone() -> None:
     refused("no column", MergeClause(kind="not matched", action="insert", where="target.v > 1"))
     refused("no column", sets({"v": "source.v"}, "not matched by source"))
