@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from explorer.errors import DeltaError
-from explorer.protocol.schema import STRING, DataType, DecimalType, PrimitiveType, StructType
+from explorer.protocol.schema import STRING, TIMESTAMP, DataType, DecimalType, PrimitiveType, StructType
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.predicate.parse import bare, parse_predicate, parse_sql
 from explorer.scan.predicate.predicate import ColumnReference, Constant, render_value
@@ -143,11 +143,14 @@ def _pair(node: Any, names: Names) -> KeyPair | None:
 
 
 def _about_target(node: Any, names: Names) -> str | None:
-    """The condition without the alias, where it speaks of the table alone."""
+    """The condition without the alias, where it speaks of the table alone; not one about moments,
+    which texts and days name in the session's time zone."""
+    if "timestamp" in node.sql(dialect="spark").lower():
+        return None
     outer = columns_in(node)
     for part in outer:
         found = names.side_of(part)
-        if found is None or found[0] != "target":
+        if found is None or found[0] != "target" or found[1].data_type == TIMESTAMP:
             return None
         path = render_path(found[1].path)
         replaced = parse_sql(path)
