@@ -227,6 +227,27 @@ SITUATIONS: dict[str, Situation] = {
         clauses=(update_all(), insert_all()),
         evolves=True,
     ),
+    "new fields, and structs that are null": Situation(
+        columns=NESTED,
+        rows=NESTED_ROWS,
+        source="select id, if(id % 2 = 0, named_struct('a', 7, 'c', 'new'), null) s from range(2, 8)",  # noqa: E501
+        clauses=(update_all(), insert_all()),
+        evolves=True,
+    ),
+    "fields that are missing, evolving": Situation(
+        columns=NESTED,
+        rows=NESTED_ROWS,
+        source="select id, named_struct('a', 7) s, array(named_struct('x', 1)) l from range(2, 8)",
+        clauses=(update_all(), insert_all()),
+        evolves=True,
+    ),
+    "a struct is set, evolving": Situation(
+        columns=NESTED,
+        rows=NESTED_ROWS,
+        source="select id, named_struct('a', 7) s from range(2, 8)",
+        clauses=(update({"s": "source.s"}),),
+        evolves=True,
+    ),
     "fields that are missing": Situation(
         columns=NESTED,
         rows=NESTED_ROWS,

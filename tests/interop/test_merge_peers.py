@@ -90,6 +90,14 @@ def told(place: Path) -> dict[str, str]:
     return {name: metrics.get(name) for name in METRICS}
 
 
+LOOSER = {
+    "matched twice, but one by a clause": "one partner alone changes the row, so that nothing is "
+    "ambiguous; Databricks' own MERGE looks at the conditions too",
+    "generated columns, all": "what is generated is computed, and need not be in the source",
+}
+"""What ours carries out and the reference refuses, and why."""
+
+
 @pytest.mark.sampled(one_in=8)
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_both_make_the_same_of_a_merge(spark: SparkSession, tmp_path: Path, name: str) -> None:
@@ -97,7 +105,12 @@ def test_both_make_the_same_of_a_merge(spark: SparkSession, tmp_path: Path, name
     mine, other = build(spark, tmp_path, situation)
     version = explorer.open_table(mine).latest_version()
     source = spark.sql(situation.source)
-    if not _is_done(spark, other, situation, source):
+    is_done = _is_done(spark, other, situation, source)
+    if name in LOOSER:
+        assert not is_done
+        assert ours(mine, situation, source).version == version + 1
+        return
+    if not is_done:
         with pytest.raises(DeltaError):
             ours(mine, situation, source)
         assert explorer.open_table(mine).latest_version() == version

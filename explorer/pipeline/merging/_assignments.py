@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from explorer.pipeline.native.pushdown import quoted
@@ -40,8 +41,9 @@ def _value(assigned: Assignment, names: Names, name: str) -> Column:
     match assigned:
         case Expression(value=value):
             return fn.expr(value) if isinstance(value, str) else value
-        case SourceColumn(name=given):
-            return fn.col(f"{quoted(names.source_alias)}.{quoted(given)}")
+        case SourceColumn(name=given, path=path):
+            found = fn.col(f"{quoted(names.source_alias)}.{quoted(given)}")
+            return reduce(lambda outer, field: outer.getField(field), path, found)
         case Kept():
             return target_column(names, _known(names.target, name))
         case Fields():

@@ -101,7 +101,9 @@ def _named_in(message: Any) -> Iterator[str]:
 
 
 def _is_repeated(field: Any) -> bool:
-    return bool(getattr(field, "is_repeated", False) or field.label == field.LABEL_REPEATED)
+    if hasattr(field, "is_repeated"):
+        return bool(field.is_repeated)
+    return bool(field.label == field.LABEL_REPEATED)  # which newer releases of protobuf lack
 
 
 def _is_any_below(places: Iterable[str], root: str) -> bool:

@@ -10,7 +10,14 @@ from decimal import Decimal
 from typing import Any, Final
 
 from explorer.errors import DeltaError
-from explorer.protocol.schema import STRING, TIMESTAMP, DataType, DecimalType, PrimitiveType, StructType
+from explorer.protocol.schema import (
+    STRING,
+    TIMESTAMP,
+    DataType,
+    DecimalType,
+    PrimitiveType,
+    StructType,
+)
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.predicate.parse import bare, parse_predicate, parse_sql
 from explorer.scan.predicate.predicate import ColumnReference, Constant, render_value

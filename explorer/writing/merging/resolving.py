@@ -9,7 +9,7 @@ fills what is not given.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 from uuid import UUID, uuid4
 
@@ -52,10 +52,11 @@ class Expression:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceColumn:
-    """The source's column of this name."""
+    """The source's column of this name, or the field that `path` leads to below it."""
 
     name: str
     data_type: DataType
+    path: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +208,10 @@ class _Resolver:
             if found is not None:
                 if not self.request.merge_schema:
                     check_whole((item.name,), found.data_type, item.data_type)
-                yield item.name, SourceColumn(name=found.name, data_type=found.data_type)
+                whole = SourceColumn(name=found.name, data_type=found.data_type)
+                known = _named(item.name, self.names.target)
+                updates = clause.action == "update" and known is not None
+                yield item.name, _with_kept_fields(whole, item.data_type) if updates else whole
             elif not (self.request.merge_schema or self._is_computed(item)):
                 raise mismatch(
                     f"The source has no column {_shown((item.name,))}.",
@@ -309,6 +313,25 @@ class _Resolver:
     def _is_identity(self, item: StructField) -> bool:
         is_said = any(key.startswith(IDENTITY_KEYS) for key in item.metadata)
         return is_said and self.table.supports("identityColumns")
+
+
+def _with_kept_fields(given: SourceColumn, target: DataType) -> Assignment:
+    """What an update sets to the source's: of a struct that lacks fields of the table's, field by
+    field, so that these stay."""
+    if not (isinstance(given.data_type, StructType) and isinstance(target, StructType)):
+        return given
+    fields: dict[str, Assignment] = {}
+    for item in target.fields:
+        found = _named(item.name, given.data_type)
+        if found is None:
+            if item.data_type != VOID:
+                fields[item.name] = Kept()
+            continue
+        inner = replace(given, data_type=found.data_type, path=(*given.path, found.name))
+        fields[item.name] = _with_kept_fields(inner, item.data_type)
+    if any(isinstance(inner, Kept | Fields) for inner in fields.values()):
+        return Fields(fields=fields)
+    return given
 
 
 def _named(name: str, schema: StructType) -> StructField | None:
