@@ -11,8 +11,8 @@ from explorer.pipeline.jobs.watching_jobs import watched
 from explorer.pipeline.native.pushdown import quoted
 from explorer.pipeline.removing.workplace import Workplace
 from explorer.pipeline.session import parallelism
-from explorer.pipeline.tasks.arrow_work import work_on
 from explorer.pipeline.tasks.file_tasks import run_groups
+from explorer.pipeline.tasks.mapped_batches import map_batches
 from explorer.pipeline.tasks.spark_types import spark_schema
 from explorer.pipeline.tasks.task_groups import group_files
 from explorer.pipeline.writing.spark_gate import apply_gate
@@ -49,4 +49,4 @@ def write_frame(
         rows = apply_gate(frame, plan, carried=form.carried)
         if names := [name for name, _ in form.rows.partitions]:
             rows = rows.sortWithinPartitions(*map(quoted, names))
-        return work_on(rows, task.__call__, TOLD_CHANGES)
+        return map_batches(rows, task.__call__, TOLD_CHANGES).toArrow().cast(TOLD_CHANGES)

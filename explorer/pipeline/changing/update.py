@@ -33,6 +33,7 @@ from explorer.protocol.schema import StructType
 from explorer.rows.stored_rows import rows_to_change
 from explorer.scan.sql.table_expressions import StatementTime
 from explorer.storage.ports import WriteStore
+from explorer.table.counts import count
 from explorer.table.frames import sum_of
 from explorer.table.table import Table
 from explorer.table.times import utc_time
@@ -278,7 +279,7 @@ def _check_counts(leaving: Leaving, written: pa.Table) -> None:
     if wanted is not None and wanted != found:
         raise CorruptDataError(
             "Not every row that was found was updated.",
-            reason=f"{wanted:,} rows were found, and {found:,} written.",
+            reason=f"Found were {count(wanted, 'row')}, and written {count(found, 'row')}.",
             remedy="Nothing was committed. Check the statistics of the table's files, and report "
             "this.",
             spec="Per-file Statistics",

@@ -16,7 +16,7 @@ from explorer.pipeline.merging._merge_tasks import TOLD, WriteMerged
 from explorer.pipeline.merging._pairs import CLAUSE, INDEX, PATH, Pairs
 from explorer.pipeline.native.pushdown import quoted
 from explorer.pipeline.session import parallelism
-from explorer.pipeline.tasks.arrow_work import work_on
+from explorer.pipeline.tasks.mapped_batches import map_batches
 from explorer.pipeline.writing.spark_casts import cast_column, null_of
 from explorer.pipeline.writing.spark_gate import apply_gate, given_schema_of
 from explorer.progress import Watch
@@ -100,7 +100,7 @@ class NewRows:
             )
             rows = reduce(lambda some, more: some.union(more), frames)
             made = self._in_order(rows.coalesce(self._num_tasks))
-            told = work_on(made, task.__call__, TOLD)
+            told = map_batches(made, task.__call__, TOLD).toArrow().cast(TOLD)
         validated = [plan.rules() for plan in plans.values()]
         return Written(
             told=told,

@@ -32,7 +32,7 @@ from explorer.pipeline.reading.reading import plan_read
 from explorer.pipeline.removing.finding import count_rows
 from explorer.pipeline.removing.leaving import Leaving, find_leaving, let_leave
 from explorer.pipeline.removing.workplace import Workplace
-from explorer.pipeline.tasks.arrow_work import work_on
+from explorer.pipeline.tasks.mapped_batches import map_batches
 from explorer.progress import Watch
 from explorer.protocol.schema import VARIANT, VOID, StructType
 from explorer.protocol.schema_walk import walk_types
@@ -196,7 +196,9 @@ class SparkMerge:
         with watched(self.source.session, self.watch, _MATCHING):
             taken = pairs.frame.filter(fn.col(quoted(CLAUSE)).isNotNull())
             asked = taken.select(*(fn.col(quoted(name)) for name in (PATH, INDEX, CLAUSE)))
-            found = join_pairs(work_on(asked, pack_pairs, FOUND_PAIRS))
+            found = join_pairs(
+                map_batches(asked, pack_pairs, FOUND_PAIRS).toArrow().cast(FOUND_PAIRS)
+            )
             if found.has_several and not self.merge.request.takes_any_match:
                 raise matched_twice(pairs)
         return found

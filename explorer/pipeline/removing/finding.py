@@ -19,7 +19,7 @@ from explorer.pipeline.removing._find_tasks import (
     pack_found,
 )
 from explorer.pipeline.removing.workplace import Workplace
-from explorer.pipeline.tasks.arrow_work import work_on
+from explorer.pipeline.tasks.mapped_batches import map_batches
 from explorer.rows.data_file.data_file import data_files
 from explorer.rows.data_file.parquet_file import open_data_file
 from explorer.rows.layout import layout_of
@@ -87,7 +87,7 @@ def _find_on_spark(place: Workplace, candidates: Candidates, where: str) -> pa.T
                 remedy="Compare it with something.",
             )
         found = frame.filter(fn.expr(where)).select(PATH, INDEX)
-        parts = work_on(found, pack_found, FOUND_PARTS)
+        parts = map_batches(found, pack_found, FOUND_PARTS).toArrow().cast(FOUND_PARTS)
     missing = [pa.nulls(parts.num_rows, pa.int64())] * 3
     table = pa.Table.from_arrays([*parts.columns, *missing], schema=FOUND)
     return join_found(table, count_rows(snapshot, asked, parts.column("path")))

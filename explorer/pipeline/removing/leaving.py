@@ -4,7 +4,7 @@ rows that stay are copied (spec: Deletion Vectors, Row Tracking)."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 from uuid import uuid5
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from explorer.errors import UnsupportedError
 from explorer.log.actions.columns import ADD_COLUMNS, int32_column, string_column
 from explorer.log.reconcile.key_columns import keys_of
-from explorer.pipeline.removing._delete_tasks import WriteDeletedRows
+from explorer.pipeline.removing._record_tasks import RecordRows
 from explorer.pipeline.removing.workplace import Workplace
 from explorer.pipeline.rewrite.rewrite import Rewrite, rewrite_groups
 from explorer.pipeline.rewrite.write_files import GROUP, NUM_TARGETS, TARGET
@@ -23,7 +23,6 @@ from explorer.rows.stored_rows import rows_to_change
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 from explorer.writing.changes.candidates import Candidates, live_rows
-from explorer.writing.changes.changed_rows import TOLD_CHANGES, change_form, split_told
 from explorer.writing.changes.found_rows import POSITIONS
 from explorer.writing.changes.hidden_rows import hide_rows, inline_vectors, only_these
 from explorer.writing.changes.row_changes import (
@@ -35,7 +34,7 @@ from explorer.writing.changes.row_changes import (
     takes_vectors,
 )
 from explorer.writing.files.folders import folder_of
-from explorer.writing.files.row_files import WRITTEN_ROWS
+from explorer.writing.files.row_files import WRITTEN_ROWS, change_data_form
 from explorer.writing.statements.change_statement import ChangeStatement
 
 _COPYING: Final = "Copying the rows that stay"
@@ -116,7 +115,9 @@ def let_leave(
     gone = [leaving.emptied]
     if leaving.whole.num_rows:
         gone.insert(0, snapshot.among(keys_of(leaving.whole), list(ADD_COLUMNS)))
-    feed = _deleted_rows(statement, place, leaving) if records else NOTHING_WRITTEN
+    feed = NOTHING_WRITTEN
+    if records:
+        feed = record_rows(statement, place, leaving.files_with(whole=True), "delete")
     found, live = leaving.kept
     if not live.num_rows:
         return RowChanges(removed=pa.concat_tables(gone), feed=feed)
@@ -138,17 +139,21 @@ def records_deletes(leaving: Leaving) -> bool:
     )
 
 
-def _deleted_rows(statement: ChangeStatement, place: Workplace, leaving: Leaving) -> pa.Table:
-    snapshot = leaving.snapshot
-    form = change_form(snapshot.protocol, snapshot.metadata, with_feed=True)
-    task = WriteDeletedRows(
+def record_rows(
+    statement: ChangeStatement,
+    place: Workplace,
+    files: pa.Table,
+    change_type: Literal["insert", "delete"],
+) -> pa.Table:
+    """Write all rows of some files as change data: new files, with the schema `WRITTEN_ROWS`."""
+    task = RecordRows(
         store=statement.target.store,
-        request=rows_to_change(snapshot),
-        form=form,
+        request=rows_to_change(statement.described),
+        form=change_data_form(statement.protocol, statement.metadata),
         statement=statement.id,
+        change_type=change_type,
     )
-    told = place.work(leaving.files_with(whole=True), task, TOLD_CHANGES, _RECORDING)
-    return split_told(told)[1]
+    return place.work(files, task, WRITTEN_ROWS, _RECORDING)
 
 
 def _copy(

@@ -18,7 +18,7 @@ from explorer.pipeline.jobs.visibility import check_visible, check_visible_place
 from explorer.pipeline.jobs.watching_jobs import watched
 from explorer.pipeline.native.pushdown import quoted
 from explorer.pipeline.session import choose_watched
-from explorer.pipeline.tasks.arrow_work import work_on
+from explorer.pipeline.tasks.mapped_batches import map_batches
 from explorer.pipeline.writing._write_tasks import TOLD, WriteRows
 from explorer.pipeline.writing.arrow_frame import arrow_frame
 from explorer.pipeline.writing.given_data import ArrowRows, SparkRows
@@ -70,7 +70,7 @@ def _write(
     try:
         with watched(session, watch, _LABEL):
             rows = _in_order(_through_gate(frame, statement.gate), statement)
-            told = work_on(rows, task.__call__, TOLD)
+            told = map_batches(rows, task.__call__, TOLD).toArrow().cast(TOLD)
     except BaseException as error:
         await_tasks(session)
         # a task that ended well before the job failed told nobody

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from explorer.errors import InvalidArgumentError, UnsupportedError
+from explorer.errors import UnsupportedError
+from explorer.pipeline.removing.workplace import Engine, check_engine
+from explorer.pipeline.writing._replaced_rows import rows_to_replace
 from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, rows_given
 from explorer.pipeline.writing.places import open_place
 from explorer.pipeline.writing.self_reading import reads_table
@@ -23,8 +25,6 @@ from explorer.writing.gate.arrow_gate import ArrowGate
 from explorer.writing.statements.begin import begin_write
 from explorer.writing.statements.options import Mode, PartitionOverwrite, WriteOptions, WriteResult
 from explorer.writing.statements.row_statement import RowStatement, Target, open_target
-
-Engine: TypeAlias = Literal["auto", "local", "spark"]
 
 Approve: TypeAlias = Callable[[Target, RowStatement | WriteResult], None]
 """Given the table and what would be done to it."""
@@ -64,8 +64,8 @@ def write(  # noqa: PLR0913  # the options of a write are Delta's
     SQL stores them, so that none is changed silently. Rows keep every rule of the table.
 
     - `mode`: `append`, `overwrite`, `error` or `ignore` where there is a table already
-    - `replace_where`: with `overwrite`, a condition on partition columns: only files that match
-      go, and every new row has to match
+    - `replace_where`: with `overwrite`, a condition: only rows that match go, and every new row has
+      to match
     - `partition_overwrite="dynamic"`: with `overwrite`, only partitions that rows come for go
     - `merge_schema` adds new columns, `overwrite_schema` replaces columns and layout
     - `partition_by`, `cluster_by`, `properties`: of a table that is created
@@ -120,12 +120,7 @@ def write_to(  # noqa: PLR0913  # where, what, how, and who looks on
     """`write` through a store that is open already. `approve` raises where the statement is not
     the one that somebody approved of; it is asked before a row is written, each time that the
     statement is made."""
-    if engine not in get_args(Engine):
-        raise InvalidArgumentError(
-            f"There is no engine {str(engine)[:60]!r}.",
-            reason="Rows are written in this process or by Spark.",
-            remedy="Use auto, local or spark.",
-        )
+    check_engine(engine)
     job = _Job(
         store=store,
         rows=rows,
@@ -178,8 +173,15 @@ class _Job:
             return statement
         if self.approve is not None:
             statement = replace(statement, is_pinned=True)
+        replaced = None
+        if statement.replaces_rows:
+            session = rows.frame.sparkSession if isinstance(rows, SparkRows) else self.spark
+            replaced = rows_to_replace(
+                statement, engine=self.engine, spark=session, watch=self.watch
+            )
         written, marks = self._write(statement)
-        found = statement.commit(written, marks, watch=self.watch)
+        leaving = None if replaced is None else replaced.leave(written)
+        found = statement.commit(written, marks, leaving=leaving, watch=self.watch)
         if isinstance(found, WriteResult):
             return found
         is_rereadable = isinstance(rows, SparkRows) or rows.is_rereadable

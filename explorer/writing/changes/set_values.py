@@ -158,7 +158,7 @@ def _path(name: str, schema: StructType) -> tuple[str, ...]:
     names = names_of(parse_sql(name)) if isinstance(name, str) else None
     if names is None:
         raise InvalidArgumentError(
-            f"{str(name)[:120]!r} is no name of a column.",
+            f"{str(name)[:120]!r} is not the name of a column.",
             reason="SET gives each value to a column, or to a field inside of structs.",
             remedy="Write a name, as price or address.city; one with other signs in backticks.",
         )

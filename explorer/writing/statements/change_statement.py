@@ -95,6 +95,12 @@ class ChangeStatement:
         """Whether new files hold the partition columns too."""
         return is_supported(self.protocol, "materializePartitionColumns")
 
+    @property
+    def described(self) -> Snapshot:
+        """The version that was read, with the columns of the one that is to be."""
+        same = (self.protocol, self.metadata) == (self.snapshot.protocol, self.snapshot.metadata)
+        return self.snapshot if same else self.snapshot.described_by(self.protocol, self.metadata)
+
     def reading(self, reads: ReadSet) -> ChangeStatement:
         """The same statement, whose outcome depends on this."""
         return replace(self, reads=reads)

@@ -17,10 +17,12 @@ import pyarrow as pa
 
 from explorer.errors import NotFoundError
 from explorer.log.actions.columns import ADD_COLUMNS, empty_table, schema_of
+from explorer.log.reconcile.key_columns import keys_of
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.actions import Metadata, Protocol, Transaction
 from explorer.protocol.commit_json import Action
 from explorer.protocol.schema import parse_schema, render_schema
+from explorer.scan.sql.conditions import parse_scan_predicate
 from explorer.storage.ports import WriteStore
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
@@ -32,6 +34,8 @@ from explorer.transaction.read_set import WHOLE_TABLE, ReadSet
 from explorer.transaction.read_version import NO_TABLE, read_version_of
 from explorer.transaction.requirements import check_commit
 from explorer.transaction.staged import Promises, Provenance, StagedCommit
+from explorer.writing.changes.candidates import Candidates, find_candidates
+from explorer.writing.changes.row_changes import RowChanges
 from explorer.writing.commits.after_commit import follow_commit
 from explorer.writing.commits.commit_rows import commit_rows
 from explorer.writing.commits.provenance import engine_info, isolation_level_of
@@ -41,7 +45,7 @@ from explorer.writing.files.removes import removes_of
 from explorer.writing.files.row_files import WRITTEN_ROWS, RowForm, names_of
 from explorer.writing.gate.identity import with_marks
 from explorer.writing.gate.plan import GatePlan
-from explorer.writing.statements._replaced_files import files_to_replace
+from explorer.writing.statements._replaced_files import files_to_replace, speaks_of_rows
 from explorer.writing.statements.options import WriteOptions, WriteResult
 
 WRITE: Final = "WRITE"
@@ -124,9 +128,16 @@ class RowStatement:
         options = self.options
         return options.mode == "overwrite" and not (options.replace_where or self.is_dynamic)
 
+    @property
+    def replaces_rows(self) -> bool:
+        """Whether rows go that only their files tell from others: by a condition on columns that
+        the table is not partitioned by."""
+        snapshot, where = self.target.snapshot, self.options.replace_where
+        return snapshot is not None and where is not None and speaks_of_rows(snapshot, where)
+
     def files_that_go(self) -> tuple[int, int]:
         """How many files, and bytes, the rows take the place of, as far as that is known before
-        there are rows."""
+        there are rows; where they replace single rows, how many files may hold some of these."""
         gone = self._gone(self.target.snapshot, WRITTEN_ROWS.empty_table())
         return gone.num_rows, sum_of(gone.column("size"))
 
@@ -136,12 +147,17 @@ class RowStatement:
         check_commit(self._stage(self.target.snapshot, WRITTEN_ROWS.empty_table(), self.clock()))
 
     def commit(
-        self, written: pa.Table, marks: Mapping[str, int] | None = None, *, watch: Watch = UNWATCHED
+        self,
+        written: pa.Table,
+        marks: Mapping[str, int] | None = None,
+        *,
+        leaving: RowChanges | None = None,
+        watch: Watch = UNWATCHED,
     ) -> WriteResult | Conflict:
         """Make new files, with the schema `WRITTEN_ROWS`, the next version, or say which commit
         stands in the way; raises what `commit_rows` raises. `marks` are the last numbers that
-        identity columns got."""
-        paths = names_of(written)
+        identity columns got, `leaving` is what becomes of the files whose rows are replaced."""
+        paths = (*names_of(written), *(() if leaving is None else leaving.paths))
         snapshot = self.target.snapshot
 
         def again(conflict: Conflict) -> StagedCommit | None:
@@ -153,7 +169,7 @@ class RowStatement:
             return self._stage(newest, written, self.clock(), marks)
 
         try:
-            staged = self._stage(snapshot, written, self.clock(), marks)
+            staged = self._stage(snapshot, written, self.clock(), marks, leaving)
         except BaseException as error:
             raise_without(self.target.store, paths, error)
             raise
@@ -177,8 +193,12 @@ class RowStatement:
 
     def may_begin_again(self, conflict: Conflict) -> bool:
         """Whether the whole statement may be made again upon the newer version: its rows depend on
-        none of the table's, and what was won against changed what rows have to be."""
-        return not self.reads.reads_rows and conflict.rule in _OF_SETTINGS
+        none of the table's, and what was won against changed what rows have to be, or which rows
+        they replace."""
+        if self.reads.reads_rows:
+            return False
+        by_rows = self.replaces_rows and not self.is_pinned and conflict.rule in _OF_FILES
+        return conflict.rule in _OF_SETTINGS or by_rows
 
     def _is_repeated(self, snapshot: Snapshot) -> bool:
         return has_transaction(snapshot, self.options.transaction)
@@ -192,6 +212,7 @@ class RowStatement:
             or snapshot is None
             or self.options.mode != "overwrite"
             or self.reads.reads_rows
+            or self.replaces_rows
         ):
             return False
         same = (newest.protocol, newest.metadata) == (snapshot.protocol, snapshot.metadata)
@@ -203,18 +224,26 @@ class RowStatement:
         written: pa.Table,
         now: int,
         marks: Mapping[str, int] | None = None,
+        leaving: RowChanges | None = None,
     ) -> StagedCommit:
         options, configuration = self.options, self.metadata.configuration
-        gone = self._gone(snapshot, written)
+        gone = self._gone(snapshot, written) if leaving is None else leaving.removed
         actions = [*self.changes] if not marks else self._with_marks(marks)
         if options.transaction is not None:
             name, version = options.transaction
             actions.append(Transaction(app_id=name, version=version, last_updated=now))
         overwrites = options.mode == "overwrite"
         removes = removes_of(gone, now)
+        adds = adds_of(written).to_batches()
+        metrics = _metrics(written, gone)
+        if leaving is not None:
+            removes = leaving.removes(now)
+            adds = [*adds, *(batch for batch in leaving.adds() if batch.num_rows)]
+            actions += leaving.change_data()
+            metrics = {name: str(count) for name, count in leaving.file_metrics().items()} | metrics
         return StagedCommit(
             base=NO_TABLE if snapshot is None else read_version_of(snapshot),
-            reads=self._reads(gone),
+            reads=self._reads(snapshot, gone),
             provenance=Provenance(
                 operation=self.operation,
                 transaction_id=str(self.id),
@@ -222,11 +251,11 @@ class RowStatement:
                 user_name=options.user_name,
                 user_metadata=options.user_metadata,
                 parameters=self._parameters(),
-                metrics=_metrics(written, gone),
+                metrics=metrics,
                 isolation_level=isolation_level_of(configuration),
             ),
             actions=tuple(actions),
-            adds=tuple(adds_of(written).to_batches()),
+            adds=tuple(adds),
             removes=tuple(removes.to_batches()),
             promises=Promises(
                 validated=self.gate.rules(),
@@ -244,12 +273,14 @@ class RowStatement:
         metadata = replace(self.metadata, schema_string=render_schema(schema))
         return [metadata, *(item for item in self.changes if not isinstance(item, Metadata))]
 
-    def _reads(self, gone: pa.Table) -> ReadSet:
+    def _reads(self, snapshot: Snapshot | None, gone: pa.Table) -> ReadSet:
         """What the outcome depends on: rows of this table where they were read, and for a part
         of the table which of its files there are."""
         names = () if self.options.transaction is None else (self.options.transaction[0],)
         is_part = self.options.mode == "overwrite" and not self.replaces_all
         reads = WHOLE_TABLE if is_part or gone.num_rows else self.reads
+        if self.replaces_rows and snapshot is not None and not self.reads.reads_rows:
+            reads = self._candidates(snapshot).reads()
         return replace(reads, application_ids=frozenset(names))
 
     def _gone(self, snapshot: Snapshot | None, written: pa.Table) -> pa.Table:
@@ -258,6 +289,9 @@ class RowStatement:
             return _NO_FILES
         live = snapshot.physical_files("add", list(ADD_COLUMNS))
         if self.options.replace_where is not None:
+            if self.replaces_rows:
+                keys = keys_of(self._candidates(snapshot).files)
+                return snapshot.among(keys, list(ADD_COLUMNS))
             return files_to_replace(snapshot, live, self.options.replace_where)
         if not self.is_dynamic:
             return live
@@ -265,6 +299,11 @@ class RowStatement:
         wanted = set(_values(written, keys))
         mask = [each in wanted for each in _values(live, keys)]
         return live.filter(pa.array(mask, pa.bool_()))
+
+    def _candidates(self, snapshot: Snapshot) -> Candidates:
+        assert self.options.replace_where is not None
+        predicate = parse_scan_predicate(self.options.replace_where, snapshot.schema)
+        return find_candidates(snapshot, predicate)
 
     def _parameters(self) -> dict[str, str]:
         """`operationParameters` as the reference has them."""

@@ -1,0 +1,116 @@
+"""Deletes and updates by tasks of Spark, held against the model that judges those in a process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as fn
+
+from explorer import pipeline
+from explorer.errors import InvalidArgumentError, UnsupportedError
+from tests.changed_tables import (
+    FORMS,
+    Change,
+    changes,
+    counted,
+    expected,
+    feed_of,
+    ids_of,
+    make_table,
+    rows_of,
+    run,
+)
+from tests.sampling import sample
+
+CHANGES = changes()
+CASES = sample([(form, name) for form in FORMS for name in CHANGES], 24, "changes on Spark")
+
+
+def _beyond(row: dict[str, Any]) -> bool:
+    return row["key"] % 5 == 1 and row["land"] == "DE"
+
+
+BEYOND = {
+    "delete": Change("key % 5 = 1 AND upper(land) = 'DE'", _beyond),
+    "update": Change(
+        "key % 5 = 1 AND upper(land) = 'DE'",
+        _beyond,
+        {"land": "concat(land, '!')", "s.a": "length(land)"},
+        lambda row: row | {"land": "DE!", "s": (row["s"] or {"b.c": None}) | {"a": 2}},
+    ),
+}
+"""What only Spark can evaluate."""
+
+
+def _judge(place: Path, form: str, change: Change, spark: SparkSession) -> None:
+    make_table(place, form)
+    before = rows_of(place)
+    ids = ids_of(place) if form in {"ids", "ids-vectors", "all"} else {}
+    after, feed = expected(before, change)
+    result = run(place, change, engine="spark", spark=spark)
+    assert counted(rows_of(place)) == counted(after)
+    if not feed:
+        assert result.version is None
+        return
+    assert result.version == 4
+    matched = {row["key"] for row in feed}
+    if "delta.enableChangeDataFeed" in FORMS[form][0]:
+        assert counted(feed_of(place, 4)) == counted(feed)
+    for key, (row_id, version) in (ids_of(place) if ids else {}).items():
+        assert row_id == ids[key][0]
+        assert version == (4 if key in matched else ids[key][1])
+
+
+@pytest.mark.parametrize(("form", "name"), CASES)
+def test_tasks_do_what_the_model_says(
+    tmp_path: Path, spark: SparkSession, form: str, name: str
+) -> None:
+    _judge(tmp_path / "t", form, CHANGES[name], spark)
+
+
+@pytest.mark.parametrize("form", sample(FORMS, 3, "beyond here"))
+@pytest.mark.parametrize("what", BEYOND)
+def test_spark_evaluates_what_this_process_cannot(
+    tmp_path: Path, spark: SparkSession, form: str, what: str
+) -> None:
+    _judge(tmp_path / "t", form, BEYOND[what], spark)
+
+
+def test_a_value_may_be_a_column_of_spark(tmp_path: Path, spark: SparkSession) -> None:
+    place = tmp_path / "t"
+    make_table(place, "vectors")
+    values = {"x": fn.col("key") * 2.0, "s.a": fn.lit(7), "n": "n + 1"}
+    assert pipeline.update(place, values, "key = 5", spark=spark).version == 4
+    (row,) = (row for row in rows_of(place) if row["key"] == 5)
+    assert (row["x"], row["s"], row["n"]) == (
+        10.0,
+        {"a": 7, "b.c": "5\n"} if False else row["s"],
+        -1,
+    )
+    assert row["s"]["a"] == 7
+
+
+@pytest.mark.parametrize("what", BEYOND)
+def test_what_needs_spark_is_said_before_it_starts(tmp_path: Path, what: str) -> None:
+    place = tmp_path / "t"
+    make_table(place, "plain")
+    with pytest.raises(UnsupportedError) as caught:
+        run(place, BEYOND[what], engine="local")
+    assert caught.value.kind == "missing_dependency"
+    assert "key % 5 = 1" in caught.value.reason
+
+
+def test_a_condition_passes_the_gate_of_expressions(tmp_path: Path, spark: SparkSession) -> None:
+    place = tmp_path / "t"
+    make_table(place, "plain")
+    for text in ("reflect('java.lang.System', 'exit', 1) IS NULL", "key IN (SELECT 1)"):
+        with pytest.raises(InvalidArgumentError):
+            pipeline.delete(place, text, spark=spark)
+        with pytest.raises(InvalidArgumentError):
+            pipeline.update(place, {"land": text}, spark=spark)
+    with pytest.raises(InvalidArgumentError):
+        pipeline.delete(place, "concat(land, 'x')", spark=spark)
+    assert len(rows_of(place)) == 36
