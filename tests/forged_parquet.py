@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from explorer.storage.parquet.thrift_compact import BINARY, I32, I64, LIST, STRUCT
+from explorer.storage.parquet._thrift_compact import BINARY, I32, I64, LIST, STRUCT
 
 Parts: TypeAlias = list[tuple[int, int, Any]]
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import pyarrow.parquet as pq
 
-from explorer.storage.parquet.thrift_compact import Struct, parse_struct, render_struct
+from explorer.storage.parquet._thrift_compact import Struct, parse_struct, render_struct
 
 # PageHeader, and of the header of its kind of page the number of values
 SIZE, COMPRESSED_SIZE, DATA_PAGE, DICTIONARY_PAGE, DATA_PAGE_V2 = 2, 3, 5, 7, 8

@@ -12,7 +12,7 @@ from explorer.storage.location import parse_location
 from widgets.served.assembly import build_server, free_port
 from widgets.served.settings import ANY_ADDRESS, Settings, check_settings
 from widgets.session.access import is_loopback
-from widgets.session.desk import MOST_BYTES
+from widgets.session.page_services import MOST_BYTES
 from widgets.session.runs import Runs
 from widgets.session.tokens import UNLOCK, Gate
 

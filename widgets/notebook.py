@@ -16,8 +16,8 @@ from widgets.page.explorer import Explorer
 from widgets.page.kernel_note import KernelNote
 from widgets.page.standalone import render_standalone
 from widgets.session.access import Access
-from widgets.session.desk import Desk, OpenTables
 from widgets.session.maintenance import Maintenance
+from widgets.session.page_services import OpenTables, PageServices
 from widgets.session.recents import Recents
 from widgets.session.work import InlineRunner
 from widgets.state import VIEW_TITLES, VIEWS, Address, PageState
@@ -55,7 +55,7 @@ class TableExplorer(pn.viewable.Viewer):
             # The default comm: with ipywidgets the first cell races its extension.
             pn.extension(inline=True)
         self._state = PageState()
-        desk = Desk(
+        services = PageServices(
             runner=InlineRunner(),
             tables=OpenTables(storage_options),
             access=Access(),
@@ -67,7 +67,7 @@ class TableExplorer(pn.viewable.Viewer):
                 person=by,
             ),
         )
-        self._explorer = Explorer(desk, self._state)
+        self._explorer = Explorer(services, self._state)
         self._tabs = LiveHtml(margin=0)
         self._tabs.on("view", self._choose)
         self._tabs.on("dark", lambda _: self._toggle())
@@ -98,7 +98,7 @@ class TableExplorer(pn.viewable.Viewer):
             css_classes=[*self._page.css_classes, "dx-framed"], design=pn.theme.Native
         )
         if isinstance(table, Table):
-            self._explorer.show(desk.adopt(table), version)
+            self._explorer.show(services.adopt(table), version)
         else:
             self._explorer.open(Address(table=os.fspath(table), version=version))
 

@@ -1,7 +1,7 @@
 """What the page shows, as parameters, and its form in the address.
 
 The address is `?table=…&version=…&view=…`, and `older`, `where`, `file`, `column`, `only`
-and `operation` where something is selected by them. What it says is a wish of whoever wrote
+and `operation` where something is selected by them. What it says is from whoever wrote
 the link: every part is checked, a part that cannot be meant becomes a notice, and the address
 is rewritten from the state.
 """
@@ -191,7 +191,7 @@ class PageState(param.Parameterized):
         doc="That the open table was deleted, or created again, since it was read.",
     )
     refreshing = param.Boolean(default=False, doc="Whether the open table is refreshed.")
-    wish = param.Parameter(
+    plan_request = param.Parameter(
         default=None, doc="An operation whose form is to be filled in: its name and answers."
     )
     changes = param.Integer(default=0, doc="How often this page has changed the table.")

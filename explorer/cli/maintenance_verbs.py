@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 import explorer
+from explorer.cli.column_verbs import plan_cluster_by_verb, plan_column
 from explorer.cli.feature_verbs import plan_constraint, plan_drop_of, plan_upgrade_of
 from explorer.cli.json_lines import print_document
 from explorer.cli.maintenance_options import (
@@ -308,6 +309,8 @@ CHANGING_VERBS = {
     "restore": changing_verb("restore")(_restore),
     "repair": changing_verb("repair")(_repair),
     "set": changing_verb("set-properties")(_set),
+    "column": changing_verb("column")(plan_column),
+    "cluster-by": changing_verb("cluster-by")(plan_cluster_by_verb),
     "constraint": changing_verb("constraint")(plan_constraint),
     "upgrade": changing_verb("upgrade")(plan_upgrade_of),
     "drop-feature": changing_verb("drop-feature")(plan_drop_of),

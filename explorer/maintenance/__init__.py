@@ -8,9 +8,9 @@
 
 Planning changes nothing. A plan is executed exactly as approved, or not at all.
 
-Folders: each operation (`vacuum`, `optimize`, `log_files`, `features`, `repair`, or a module of
-this folder) makes a `Plan`, whose types are in `plan`; `run` executes it with the steps in
-`steps`; `documents` stores plans and receipts.
+Folders: each operation (`vacuum`, `optimize`, `log_files`, `features`, `columns`, `repair`, or a
+module of this folder) makes a `Plan`, whose types are in `plan`; `run` executes it with the steps
+in `steps`; `documents` stores plans and receipts.
 """
 
 from __future__ import annotations
@@ -20,6 +20,13 @@ from typing import TYPE_CHECKING
 from explorer.front_door import lazy_names
 
 if TYPE_CHECKING:
+    from explorer.maintenance.columns.cluster_plan import plan_cluster_by
+    from explorer.maintenance.columns.column_plans import (
+        plan_add_columns,
+        plan_change_column,
+        plan_drop_columns,
+        plan_rename_column,
+    )
     from explorer.maintenance.constraints import plan_add_constraint, plan_drop_constraint
     from explorer.maintenance.documents.receipt import Receipt
     from explorer.maintenance.documents.state_folder import StateFolder
@@ -48,13 +55,18 @@ _HOMES = {
     "Step": "plan.step_types",
     "Verdict": "plan.plan",
     "execute": "run.executor",
+    "plan_add_columns": "columns.column_plans",
     "plan_add_constraint": "constraints",
+    "plan_change_column": "columns.column_plans",
     "plan_checkpoint": "log_files.checkpoint",
+    "plan_cluster_by": "columns.cluster_plan",
+    "plan_drop_columns": "columns.column_plans",
     "plan_drop_constraint": "constraints",
     "plan_drop_feature": "features.drop_feature",
     "plan_log_cleanup": "log_files.log_cleanup",
     "plan_log_compaction": "log_files.log_compaction",
     "plan_optimize": "optimize.optimize",
+    "plan_rename_column": "columns.column_plans",
     "plan_repair": "repair.repair",
     "plan_restore": "restore",
     "plan_set_properties": "table_properties",
@@ -72,13 +84,18 @@ __all__ = [
     "Step",
     "Verdict",
     "execute",
+    "plan_add_columns",
     "plan_add_constraint",
+    "plan_change_column",
     "plan_checkpoint",
+    "plan_cluster_by",
+    "plan_drop_columns",
     "plan_drop_constraint",
     "plan_drop_feature",
     "plan_log_cleanup",
     "plan_log_compaction",
     "plan_optimize",
+    "plan_rename_column",
     "plan_repair",
     "plan_restore",
     "plan_set_properties",

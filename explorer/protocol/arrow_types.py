@@ -16,6 +16,7 @@ from explorer.protocol.features.column_mapping import (
     NESTED_IDS_KEY,
     physical_schema,
 )
+from explorer.protocol.features.iceberg import NESTED_ID_KEYS, ids_by_way
 from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import (
     BINARY,
@@ -33,6 +34,7 @@ from explorer.protocol.schema import (
     StructType,
     render_type,
 )
+from explorer.protocol.schema_walk import map_fields
 
 _VARIANT: Final = pa.struct(
     [
@@ -64,7 +66,7 @@ _PRIMITIVES: Final[Mapping[str, Any]] = {
 _TYPED_KEYS: Final = frozenset(
     {
         FIELD_ID_KEY,
-        NESTED_IDS_KEY,
+        *NESTED_ID_KEYS,
         "__COLLATIONS",
         "delta.identity.allowExplicitInsert",
         "delta.identity.highWaterMark",
@@ -108,7 +110,10 @@ def stored_schema(schema: StructType, mode: MappingMode) -> StructType:
 
 def file_schema(schema: StructType, mode: MappingMode) -> pa.Schema:
     """The Arrow schema to write data files with: physical names and Parquet field ids
-    where columns are mapped, and no void columns (spec: Void Type)."""
+    where columns are mapped, those of elements, keys and values too where they have any
+    (spec: Writer Requirements for IcebergCompatV2), and no void columns (spec: Void Type)."""
+    if mode != "none":
+        schema = map_fields(schema, _with_ways)
     stored = _without_void(physical_schema(schema, mode))
     fields = [_arrow_field(item, (item.name,)) for item in stored.fields]
     return pa.schema([_with_parquet_ids(item, mode) for item in fields])
@@ -216,23 +221,41 @@ def _without_void(schema: StructType) -> StructType:
     return StructType(fields=tuple(fields))
 
 
+def _with_ways(item: StructField) -> StructField:
+    """The ids of what lies in arrays and maps by the way to it alone, whatever they are kept by."""
+    ids = {way: number for way, number in ids_by_way(item).items() if type(number) is int}
+    return replace(item, metadata={**item.metadata, NESTED_IDS_KEY: ids})
+
+
 def _with_parquet_ids(item: pa.Field, mode: MappingMode) -> pa.Field:
-    metadata = dict(item.metadata or {})
-    number = metadata.get(FIELD_ID_KEY.encode())
-    kind = _type_with_parquet_ids(item.type, mode)
+    held = item.metadata or {}
+    number = held.get(FIELD_ID_KEY.encode())
+    ids = {} if mode == "none" else orjson.loads(held.get(NESTED_IDS_KEY.encode(), b"{}"))
+    kind = _type_with_parquet_ids(item.type, mode, ids, "")
     metadata = {} if mode == "none" or number is None else {PARQUET_ID: number}
     return pa.field(item.name, kind, nullable=item.nullable, metadata=metadata or None)
 
 
-def _type_with_parquet_ids(kind: pa.DataType, mode: MappingMode) -> pa.DataType:
+def _type_with_parquet_ids(
+    kind: pa.DataType, mode: MappingMode, ids: Mapping[str, int], way: str
+) -> pa.DataType:
     if pa.types.is_struct(kind):
         return pa.struct([_with_parquet_ids(item, mode) for item in kind])
     if pa.types.is_map(kind):
-        key, value = kind.key_field, kind.item_field
-        return pa.map_(_with_parquet_ids(key, mode), _with_parquet_ids(value, mode))
+        key = _nested_with_id(kind.key_field, mode, ids, f"{way}.key")
+        return pa.map_(key, _nested_with_id(kind.item_field, mode, ids, f"{way}.value"))
     if pa.types.is_list(kind):
-        return pa.list_(_with_parquet_ids(kind.value_field, mode))
+        return pa.list_(_nested_with_id(kind.value_field, mode, ids, f"{way}.element"))
     return kind
+
+
+def _nested_with_id(
+    item: pa.Field, mode: MappingMode, ids: Mapping[str, int], way: str
+) -> pa.Field:
+    """An element, key or value, with its id where it has one."""
+    kind = _type_with_parquet_ids(item.type, mode, ids, way)
+    metadata = {PARQUET_ID: str(ids[way])} if way in ids else None
+    return pa.field(item.name, kind, nullable=item.nullable, metadata=metadata)
 
 
 def _delta_field(item: pa.Field, above: tuple[str, ...]) -> StructField:

@@ -19,6 +19,7 @@ from explorer.protocol.schema import (
 )
 
 _PLAIN_NAME = re.compile(r"\w+", re.ASCII)
+_PATH_STEP: Final = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 _SPEC: Final = "Schema Serialization Format"
 
 
@@ -106,6 +107,12 @@ def render_path(names: tuple[str, ...]) -> str:
         name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
         for name in names
     )
+
+
+def parse_path(text: str) -> tuple[str, ...]:
+    """The names of a field path as `render_path` writes it: ``a.`b.c` `` has two."""
+    steps = _PATH_STEP.findall(text)
+    return tuple(step[1:-1].replace("``", "`") if step.startswith("`") else step for step in steps)
 
 
 def missing_schema() -> Problem:

@@ -1,10 +1,10 @@
 """Rows as data files hold them, for writing them again (spec: Column Mapping, Row Tracking,
 Delta Data Type to Parquet Type Mappings).
 
-What is read by such a request can be written as it is: physical names, types of the
-table as it is now, no partition columns, variants in their binary encoding, and where the
-table tracks rows their ids and commit versions. A live row that breaks NOT NULL or a length of
-the schema stops the reading: no new file may hold it.
+What is read by such a request can be written as it is: physical names, types of the table as it
+is now, partition columns only where new files hold them too, variants in their binary encoding,
+and where the table tracks rows their ids and commit versions. A live row that breaks NOT NULL or
+a length of the schema stops the reading: no new file may hold it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from explorer.errors import UnsupportedError
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.arrow_types import arrow_schema, file_schema, stored_schema
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
+from explorer.protocol.features.iceberg import holds_partition_columns
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.features.type_widening import check_type_changes
 from explorer.protocol.known_properties import (
@@ -59,9 +60,12 @@ def stored_request(snapshot: Snapshot) -> RowRequest:
     check_type_changes(layout.schema, layout.uri)
     physical = _physical(layout)
     arrow_schema(physical.schema)  # refuses unknown types by name and place
+    names = stored_names(snapshot.protocol, snapshot.metadata)
+    mapped = {item.name: physical_name(item, layout.mapping) for item in layout.schema.fields}
+    held = frozenset(physical.schema.names)
     return RowRequest(
         layout=physical,
-        columns=tuple(item.name for item in physical.stored),
+        columns=tuple(mapped[name] for name in names if mapped[name] in held),
         metadata_columns=hidden,
         variants="stored",
         checks=build_checks(layout.schema, layout.partition_columns, layout.mapping),
@@ -84,15 +88,12 @@ def rows_to_change(snapshot: Snapshot) -> RowRequest:
     )
 
 
-def written_schema(
-    protocol: Protocol, metadata: Metadata, *, with_ids: bool = True, with_partitions: bool = False
-) -> pa.Schema:
+def written_schema(protocol: Protocol, metadata: Metadata, *, with_ids: bool = True) -> pa.Schema:
     """The schema to write with what `stored_request` reads: field ids where columns are
     mapped; `with_ids` the hidden columns under their own names at the end, where rows keep
-    their ids, and `with_partitions` the partition columns too."""
-    columns = parse_schema(metadata.schema_string).fields
-    left_out = () if with_partitions else metadata.partition_columns
-    kept = [item for item in columns if item.name not in left_out]
+    their ids."""
+    columns = {item.name: item for item in parse_schema(metadata.schema_string).fields}
+    kept = [columns[name] for name in stored_names(protocol, metadata)]
     mapping = column_mapping_mode(protocol, metadata.configuration)
     schema = file_schema(_nullable(kept), mapping)
     if not (with_ids and keeps_row_ids(protocol, metadata)):
@@ -100,6 +101,15 @@ def written_schema(
     for name in (ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN):
         schema = schema.append(pa.field(name.value_of(metadata.configuration), pa.int64()))
     return schema
+
+
+def stored_names(protocol: Protocol, metadata: Metadata) -> tuple[str, ...]:
+    """The columns that new data files hold, void ones included, in the order of files: behind
+    the others the partition columns, where the table asks for them."""
+    names = parse_schema(metadata.schema_string).names
+    partitions = metadata.partition_columns
+    data = tuple(name for name in names if name not in partitions)
+    return (*data, *partitions) if holds_partition_columns(protocol, metadata) else data
 
 
 def _physical(layout: RowLayout) -> RowLayout:

@@ -110,6 +110,30 @@ class Table:
         """The newest version that the log names, listed again."""
         return build_segment(self.listing()).version
 
+    def version_from(self, timestamp: str | datetime) -> int:
+        """The oldest version committed at or after a time, of those whose commits are left.
+
+        Raises `InvalidArgumentError` for a time without a zone, `NotFoundError` where every
+        version is older.
+        """
+        from explorer.table.times import (  # noqa: PLC0415  # only where times are asked for
+            in_commit_times,
+            parse_timestamp,
+            version_from,
+        )
+
+        wanted_ms = parse_timestamp(timestamp)
+
+        def find(listing: LogListing) -> int:
+            run = contiguous_run(listing.commits)
+            if not run:
+                raise _no_commits(self.uri)
+            small = load_protocol_and_metadata(self.store, listing, None).small
+            active = in_commit_times(*small.required(run[-1]))
+            return version_from(self.store, listing, run, wanted_ms, active)
+
+        return self._looking(find)
+
     def snapshot(
         self,
         version: int | None = None,

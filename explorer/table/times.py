@@ -219,19 +219,49 @@ def version_at(
     own side of the switch.
     """
     commits = run[bisect_left(run, first) :]
-    first_new = len(commits) if active is None else bisect_left(commits, active.since_version)
-    old, new = commits[:first_new], commits[first_new:]
-    since_ms = None if active is None else active.since_ms
-    if new and (not old or since_ms is None or wanted_ms >= since_ms):
-        chosen, time_of = new, _in_commit_lookup(store)
-    else:
-        chosen, time_of = old, _file_lookup(store, listing, run[: bisect_right(run, old[-1])])
+    chosen, time_of = _side_of(store, listing, run, commits, wanted_ms, active)
     if wanted_ms < (earliest := time_of(chosen[0])):
         raise _out_of_range(wanted_ms, "before", chosen[0], earliest)
     # a version beyond the switch exists, so that no moment before it is too late
     if chosen[-1] == commits[-1] and wanted_ms > (latest := time_of(chosen[-1])):
         raise _out_of_range(wanted_ms, "after", chosen[-1], latest)
     return chosen[bisect_right(chosen, wanted_ms, key=time_of) - 1]
+
+
+def version_from(
+    store: ReadStore,
+    listing: LogListing,
+    run: Sequence[int],
+    wanted_ms: int,
+    active: InCommitTimes | None,
+) -> int:
+    """The oldest version of `run` committed at or after `wanted_ms`, by the times of
+    `version_at`; raises `NotFoundError` where all of them are older."""
+    chosen, time_of = _side_of(store, listing, run, run, wanted_ms, active)
+    at = bisect_left(chosen, wanted_ms, key=time_of)
+    if at < len(chosen):
+        return chosen[at]
+    if chosen[-1] < run[-1]:  # the first version beyond the switch is newer
+        return chosen[-1] + 1
+    raise _out_of_range(wanted_ms, "after", chosen[-1], time_of(chosen[-1]))
+
+
+def _side_of(  # where times are, and which are asked for
+    store: ReadStore,
+    listing: LogListing,
+    run: Sequence[int],
+    commits: Sequence[int],
+    wanted_ms: int,
+    active: InCommitTimes | None,
+) -> tuple[Sequence[int], Callable[[int], int]]:
+    """Those of `commits`, the last of `run`, that are on the moment's side of the switch to
+    in-commit timestamps, and what tells their times."""
+    first_new = len(commits) if active is None else bisect_left(commits, active.since_version)
+    old, new = commits[:first_new], commits[first_new:]
+    since_ms = None if active is None else active.since_ms
+    if new and (not old or since_ms is None or wanted_ms >= since_ms):
+        return new, _in_commit_lookup(store)
+    return old, _file_lookup(store, listing, run[: bisect_right(run, old[-1])])
 
 
 def _in_commit_lookup(store: ReadStore) -> Callable[[int], int]:

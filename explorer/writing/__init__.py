@@ -4,9 +4,10 @@ In: rows, and protocol, metadata and schema of the version that is to be. Out: a
 the row, the rule or the other commit that stands in its way. Nothing here knows Spark: where many
 rows are written, `explorer.pipeline` runs the same functions in its tasks.
 
-Rooms: `schema` says what a table is to become; `gate` holds each row to the table's rules;
-`files` is what a written file is; `changes` is what becomes of rows that are there; `commits` makes
-the version, and what follows it; `statements` puts these together.
+Rooms: `schema` says what a table is to become; `columns` what a person makes of its columns; `gate`
+holds each row to the table's rules; `files` is what a written file is; `changes` what becomes of
+rows that are there; `commits` makes the version, and what follows it; `statements` puts these
+together.
 
 Read first: `statements`, then `gate` and `files`.
 """

@@ -43,7 +43,7 @@ def test_a_commit_is_compared_with_the_one_before(page: Page, server: Server, sh
     expect(page.get_by_text("From version 49 to 50:", exact=False)).to_be_visible()
     page.get_by_role("button", name="Show what it would do").click()
     expect(page.get_by_text("Restores version 49", exact=False)).to_be_visible()
-    page.get_by_text("The same as a command, Python, Spark SQL").click()
+    page.get_by_text("Copy as: CLI · Python · Spark SQL").click()
     expect(page.get_by_text("TO VERSION AS OF 49", exact=False)).to_be_visible()
 
 

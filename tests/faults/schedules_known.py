@@ -27,7 +27,6 @@ from explorer.log.checkpoint import read as checkpoint
 from explorer.log.checkpoint._unusable_file import unusable_if_unreadable
 from explorer.log.checkpoint.parquet_part import ParquetPart
 from explorer.log.checkpoint_writing import _checkpoint_encoding as checkpoint_encoding
-from explorer.log.checkpoint_writing import _joined_parquet as joined_parquet
 from explorer.log.commits.commit_file import parse_action
 from explorer.log.folder import last_checkpoint as hint
 from explorer.log.folder import listing
@@ -37,6 +36,7 @@ from explorer.log.statistics import statistics_text
 from explorer.protocol.filenames import parse_log_file_name
 from explorer.protocol.last_checkpoint import parse_last_checkpoint
 from explorer.storage.parquet import file_bytes as parquet_bytes
+from explorer.storage.parquet import joined_file
 from explorer.storage.parquet._page_headers import read_claims
 from explorer.storage.parquet.file_bytes import ParquetBytes, ParquetSource
 from explorer.storage.parquet.reader import ParquetReader
@@ -322,9 +322,9 @@ def answers_kept() -> Iterator[None]:
         patch.setattr(ParquetBytes, "leaves", _leaves_once(ParquetBytes.leaves))
         patch.setattr(hint, "parse_last_checkpoint", parse_hint)
         patch.setattr(
-            checkpoint_encoding, "encode_chunks", _encoded_once(joined_parquet.encode_chunks)
+            checkpoint_encoding, "encode_chunks", _encoded_once(joined_file.encode_chunks)
         )
-        patch.setattr(joined_parquet, "_empty_footer", _encoded_once(joined_parquet._empty_footer))
+        patch.setattr(joined_file, "_empty_footer", _encoded_once(joined_file._empty_footer))
         # what the footer and the pages of a checkpoint claim
         patch.setattr(ParquetSource, "check_pages", _pages_once(ParquetSource.check_pages))
         patch.setattr(parquet_bytes, "read_claims", _of_source(read_claims))

@@ -148,6 +148,16 @@ _CREATED = {
     ),
     "property in capitals": Asked(properties={"DELTA.ENABLECHANGEDATAFEED": "TRUE"}),
     "property of no one": Asked(properties={"Owner": "shop", "some.thing": "1"}),
+    "iceberg 1": Asked(
+        columns="id int, s struct<d: date>, t timestamp, p string",
+        partition_by=("p",),
+        properties=on("enableIcebergCompatV1"),
+    ),
+    "iceberg 2": Asked(
+        columns="id int, l array<struct<m: map<string, array<int>>>>, k map<int, int>, p string",
+        partition_by=("p",),
+        properties=on("enableIcebergCompatV2"),
+    ),
     "variant": Asked(columns="id int, v variant, s struct<w: variant>"),
     "shredded variant": Asked(columns="v variant", properties=on("enableVariantShredding")),
     "timestamp without zone": Asked(columns="id int, t array<timestamp_ntz>"),
@@ -238,9 +248,23 @@ _NEVER = {
 }
 
 
+def _without_second_ids(kind: Any) -> None:
+    """Ids of elements, keys and values stand under the reference's key alone there, also where
+    there are none, and under that of the specification too in ours."""
+    if isinstance(kind, dict):
+        metadata = kind.get("metadata", {})
+        metadata.pop("parquet.field.nested.ids", None)
+        if not metadata.get("delta.columnMapping.nested.ids", True):
+            del metadata["delta.columnMapping.nested.ids"]
+        kind = list(kind.values())
+    for part in kind if isinstance(kind, list) else ():
+        _without_second_ids(part)
+
+
 def told(protocol: Any, metadata: Any, domains: Any) -> dict[str, Any]:
     """What a table is, with generated names left out."""
     schema = orjson.loads(_OWN.sub(r"\1", metadata.schema_string))
+    _without_second_ids(schema)
     configuration = {name: _OWN.sub(r"\1", value) for name, value in metadata.configuration.items()}
     return {
         "versions": (protocol.min_reader_version, protocol.min_writer_version),
@@ -268,6 +292,8 @@ _USED = {
         "mapped by id",
         "everything",
         "characters",
+        "iceberg 1",
+        "iceberg 2",
         "variant",
         "versions 2, 5",
     )

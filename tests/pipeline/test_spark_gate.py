@@ -257,3 +257,39 @@ def test_hostile_values_are_cut_and_escaped(spark: SparkSession) -> None:
     assert "\u202e" not in str(error)
     assert "\x1b" not in str(error)
     assert "<script>" in str(error)
+
+
+_UNCHANGED = GateTable(
+    column("f", StructType(fields=(column("x", "long"),))),
+    column("b`'\\ \"c", "string", nullable=False, length="varchar(3)"),
+    column("s", StructType(fields=(column("x", "long", nullable=False),))),
+    column("x", "long", nullable=False),
+    checks={"small": "f.x < 10"},
+)
+
+
+@pytest.mark.parametrize(
+    ("values", "column", "rule"),
+    [
+        ("'long', null, null, 50", "b``'\\ \"c", "varchar(3)"),
+        ("'abc', null, null, 50", "s.x", "NOT NULL"),
+        ("'abc', 1, null, 50", "x", "NOT NULL"),
+        ("null, null, null, 50", "b``'\\ \"c", "NOT NULL"),
+        ("'abc', 1, 2, 50", "f.x < 10", "small"),
+    ],
+)
+def test_the_first_rule_is_told_also_of_rows_that_are_not_changed(
+    spark: SparkSession, values: str, column: str, rule: str
+) -> None:
+    """The frame's own name is that of a column, so that `f.x` could mean another one."""
+    frame = spark.sql(f"select * from values ({values}) v(t, sx, x, fx)").select(
+        fn.expr("named_struct('x', cast(fx as long))").alias("f"),
+        fn.expr("cast(t as string)").alias("b`'\\ \"c"),
+        fn.expr("named_struct('x', cast(sx as long))").alias("s"),
+        fn.expr("cast(x as long)").alias("x"),
+    )
+    told = str(refused(_UNCHANGED, frame.alias("f")))
+    assert rule in told
+    assert column in told
+    plan = _UNCHANGED.plan(given_schema_of(frame))
+    assert plan.is_unchanged

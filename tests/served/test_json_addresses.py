@@ -27,7 +27,7 @@ from widgets.served._json_addresses import (
     taken_parameters,
 )
 from widgets.session.access import Access
-from widgets.session.desk import Desk, OpenTables
+from widgets.session.page_services import OpenTables, PageServices
 from widgets.session.recents import Recents
 from widgets.session.work import InlineRunner
 
@@ -110,10 +110,12 @@ def test_an_address_gives_what_the_command_line_prints(
 
 def say(verb: str, place: Path, asked: dict[str, str]) -> str:
     """What stands at the address, or the error of it."""
-    desk = Desk(runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents())
+    services = PageServices(
+        runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents()
+    )
     arguments = {key: [text.encode()] for key, text in {**asked, "table": str(place)}.items()}
     try:
-        return answer(*read_question(verb, arguments, ()), desk)
+        return answer(*read_question(verb, arguments, ()), services)
     except DeltaError as error:
         return json.dumps({"error": error.as_dict()})
 
@@ -273,21 +275,25 @@ def test_the_one_table_of_a_server_need_not_be_named() -> None:
 
 
 def test_an_answer_has_a_largest_size(orders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = Desk(runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents())
+    services = PageServices(
+        runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents()
+    )
     question = read_question("log", {"table": [str(orders).encode()]}, ())
-    whole = answer(*question, desk)
+    whole = answer(*question, services)
     assert len(whole.splitlines()) == 2
     monkeypatch.setattr("widgets.served._json_addresses.LARGEST_ANSWER", len(whole) - 1)
     with pytest.raises(DeltaError, match="too long") as caught:
-        answer(*question, desk)
+        answer(*question, services)
     assert caught.value.kind == "limit_exceeded"
 
 
 def test_problems_of_a_table_stand_behind_its_rows(tmp_path: Path) -> None:
     log = LogFolder(tmp_path / "broken")
     log.commit(0, [PROTOCOL, metadata(), add("a.parquet", stats='{"numRecords":')])
-    desk = Desk(runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents())
-    said = answer(*read_question("stats", {"table": [str(log.root).encode()]}, ()), desk)
+    services = PageServices(
+        runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents()
+    )
+    said = answer(*read_question("stats", {"table": [str(log.root).encode()]}, ()), services)
     *rows, last = map(json.loads, said.splitlines())
     assert rows
     assert not any("problem" in row for row in rows)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from explorer.errors import Problem
 from explorer.table.counts import count as things
 from widgets.markup import NOTHING, Markup, html, join
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import Figures, Identity, Overview, RowFigures
 from widgets.state import Notice, PageState
 from widgets.text import (
@@ -41,12 +41,14 @@ CHIPS = 6
 class HeaderView:
     """Shows first what the listing says, then what the table is, its files, its rows."""
 
-    def __init__(self, desk: Desk, state: PageState, show_newest: Callable[[], None]) -> None:
+    def __init__(
+        self, services: PageServices, state: PageState, show_newest: Callable[[], None]
+    ) -> None:
         self.panel = LiveHtml(margin=0)
         self.panel.on("dismiss", self._dismiss)
         self.panel.on("newest", lambda _: show_newest())
         self.panel.on("later", lambda _: state.param.update(newer=None))
-        self._desk = desk
+        self._services = services
         self._state = state
         self._known = _Known()
         state.param.watch(

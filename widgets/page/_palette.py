@@ -9,11 +9,11 @@ from explorer.errors import Problem
 from widgets.page._finding import Finds, find
 from widgets.page._page_tools import Entry, PageTools
 from widgets.session.asking import Question
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import VIEW_TITLES, VIEWS, PageState, parse_version
 from widgets.text import cut_middle, format_count
-from widgets.ui.ways import view_ways
+from widgets.ui.copy_as import view_commands
 
 SHORTEST = 2
 """Letters from which on columns and files are looked for: one letter names nearly all."""
@@ -40,16 +40,16 @@ class Palette:
 
     def __init__(
         self,
-        desk: Desk,
+        services: PageServices,
         state: PageState,
         open_table: Callable[[str], None],
         reload: Callable[[], None],
     ) -> None:
         self.tools = PageTools()
-        self._desk = desk
+        self._services = services
         self._state = state
         self._service: TableService | None = None
-        self._question = Question(desk.runner)
+        self._question = Question(services.runner)
         on = self.tools.on
         on("view", self._view)
         on("version", self._version)
@@ -74,18 +74,18 @@ class Palette:
         state = self._state
         entries: list[Entry] = []
         if state.table and state.version is not None:
-            ways = view_ways(state.view, state.table, state.version)
+            commands = view_commands(state.view, state.table, state.version)
             entries = [
                 *(Entry(kind="View", label=VIEW_TITLES[view], action="view", value=view)
                   for view in VIEWS),
                 *_ALWAYS,
-                *([_LINK] if self._desk.runner.is_background else []),
+                *([_LINK] if self._services.runner.is_background else []),
                 *(Entry(kind="Copy", label=f"Copy as {name}", action="copy", value=text,
-                        hint=VIEW_TITLES[state.view]) for name, text in ways.items()),
+                        hint=VIEW_TITLES[state.view]) for name, text in commands.items()),
             ]  # fmt: skip
         entries += [
             Entry(kind="Table", label=cut_middle(uri, 90), action="open", value=uri)
-            for uri in self._desk.choices()
+            for uri in self._services.choices()
             if uri != state.table
         ]
         self.tools.offer(entries)

@@ -33,7 +33,7 @@ from widgets.screens.statistics.view import StatisticsView
 from widgets.screens.timeline.view import TimelineView
 from widgets.screens.vectors.view import VectorsView
 from widgets.session.asking import drop_all
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import Overview, TableService
 from widgets.state import Address, HistoryState, Notice, PageState
 from widgets.text import cut, format_count
@@ -50,7 +50,7 @@ class _Screen(Protocol):
         """A table has been opened."""
 
 
-_BUILDERS: dict[str, Callable[[Desk, PageState], _Screen]] = {
+_BUILDERS: dict[str, Callable[[PageServices, PageState], _Screen]] = {
     "compare": CompareView,
     "files": FilesView,
     "feed": FeedView,
@@ -79,21 +79,21 @@ class Explorer:
     `start` is shown while no table is open.
     """
 
-    def __init__(self, desk: Desk, state: PageState, start: Any = None) -> None:
-        self._desk = desk
+    def __init__(self, services: PageServices, state: PageState, start: Any = None) -> None:
+        self._services = services
         self._state = state
         self._service: TableService | None = None
         self._asked = 0
         history = HistoryState()
-        self._header = HeaderView(desk, state, self._show_newest)
-        self._palette = Palette(desk, state, self._open_beside, self.reload)
+        self._header = HeaderView(services, state, self._show_newest)
+        self._palette = Palette(services, state, self._open_beside, self.reload)
         self.tools = self._palette.tools
-        self._follower = Follower(desk.runner, self._offer_newer, self._lose)
+        self._follower = Follower(services.runner, self._offer_newer, self._lose)
         self.tools.on("alive", lambda sign: self._follower.alive(is_idle=sign == "idle"))
         self.tools.on("hidden", lambda _: self._follower.stop())
-        self._timeline = TimelineView(desk, state, history)
-        self._commits = CommitsView(desk, state, history)
-        self._commit = CommitView(desk, state, history)
+        self._timeline = TimelineView(services, state, history)
+        self._commits = CommitsView(services, state, history)
+        self._commit = CommitView(services, state, history)
         main = build_open_stack(
             self._timeline.panel, self._commit.actions.panel, self._commits.panel
         )
@@ -102,7 +102,7 @@ class Explorer:
         self._start = start
         self._body = build_slot()
         # a served page has a place for its tools beside its title
-        tools = [] if desk.runner.is_background else [self.tools]
+        tools = [] if services.runner.is_background else [self.tools]
         self.panel = _build_page(*tools, self._header.panel, self._body)
         state.param.watch(lambda *_: self._show_view(), ["view", "table", "opening"])
         state.param.watch(lambda *_: self._check_there(), "view")
@@ -130,7 +130,7 @@ class Explorer:
         was_lost = is_open and self._state.gone is not None
 
         def work() -> tuple[TableService, Overview]:
-            service = self._desk.open(address.table)
+            service = self._services.open(address.table)
             if was_lost:
                 service.release()  # what is kept may be of another table
             return service, service.read_overview()
@@ -149,13 +149,13 @@ class Explorer:
             elif asked == self._asked:
                 self._refuse(problem)
 
-        self._desk.runner.run(work, done, failed)
+        self._services.runner.run(work, done, failed)
 
     def show(self, service: TableService, version: int | None = None) -> None:
         """Show a table that is open already, in a notebook."""
         self._asked += 1
         address = Address(table=service.uri, version=version)
-        self._desk.runner.run(
+        self._services.runner.run(
             service.read_overview,
             lambda overview: self._enter(service, overview, address, []),
             self._refuse,
@@ -206,7 +206,7 @@ class Explorer:
             if service is self._service and problem.kind in GONE:
                 self._lose(problem)
 
-        self._desk.runner.run(service.table.check_there, lambda _: None, failed)
+        self._services.runner.run(service.table.check_there, lambda _: None, failed)
 
     def _lose(self, problem: Problem) -> None:
         """The open table was deleted or replaced: say so above every view, which go on showing
@@ -230,7 +230,7 @@ class Explorer:
         self._asked += 1
         self._follower.stop()
         self._timeline.reader.stop()
-        drop_all(self._desk.runner)
+        drop_all(self._services.runner)
 
     def _enter(
         self, service: TableService, overview: Overview, address: Address, complaints: list[str]
@@ -238,7 +238,7 @@ class Explorer:
         self._service = service
         self._state.param.update(latest=overview.latest, newer=None, gone=None, refreshing=False)
         self._follower.follow(service, overview.latest)
-        self._desk.recents.add(overview.uri)
+        self._services.recents.add(overview.uri)
         self._header.show(overview)
         # also one that was left and comes back
         self._timeline.show(overview, stays=self._timeline.reader.has(service))
@@ -250,7 +250,7 @@ class Explorer:
         self._timeline.reader.start(service)
         StateReader(
             service=service,
-            runner=self._desk.runner,
+            runner=self._services.runner,
             header=self._header,
             timeline=self._timeline,
             state=self._state,
@@ -306,7 +306,7 @@ class Explorer:
         if build is None:
             return self._front
         if name not in self._views:
-            self._views[name] = build(self._desk, self._state)
+            self._views[name] = build(self._services, self._state)
             if self._service is not None:
                 self._views[name].show(self._service)
         return self._views[name].panel

@@ -28,7 +28,7 @@ from widgets.served._authentication import Authentication
 from widgets.served._headers import BARE_POLICY
 from widgets.served._session_page import comes_from_elsewhere
 from widgets.served._throttle import Throttle
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.work import Pool, unexpected
 
 ADDRESSES = r"/api/([a-z]{1,20})"
@@ -99,24 +99,28 @@ class JsonAddresses(AuthRequestHandler):  # type: ignore[misc]  # Bokeh's types 
     def initialize(
         self,
         authentication: Authentication,
-        build_desk: Callable[[], Desk],
+        build_services: Callable[[], PageServices],
         hosts: Collection[str],
         throttle: Throttle,
     ) -> None:
         """Called by tornado with the options of the route."""
-        self._authentication, self._build_desk, self._hosts = authentication, build_desk, hosts
+        self._authentication, self._build_services, self._hosts = (
+            authentication,
+            build_services,
+            hosts,
+        )
         self._throttle = throttle
         self.set_header("Cache-Control", "no-store")
         self.set_header("Content-Security-Policy", BARE_POLICY)
 
     async def get(self, name: str) -> None:
         """The answer, or `{"error": …}` as the command line has it."""
-        desk = self._build_desk()
-        if not (self._check_person() and self._check_sender(desk) and self._check_rate()):
+        services = self._build_services()
+        if not (self._check_person() and self._check_sender(services) and self._check_rate()):
             return
         try:
-            question, table = read_question(name, self.request.arguments, desk.offered)
-            lines = await _beside(partial(answer, question, table, desk))
+            question, table = read_question(name, self.request.arguments, services.offered)
+            lines = await _beside(partial(answer, question, table, services))
         except DeltaError as error:
             status = _STATUS.get(error.kind, _WRONG_WITH_THE_TABLE)
             self._refuse(status, error.as_dict())
@@ -147,7 +151,7 @@ class JsonAddresses(AuthRequestHandler):  # type: ignore[misc]  # Bokeh's types 
         )  # fmt: skip
         return False
 
-    def _check_sender(self, desk: Desk) -> bool:
+    def _check_sender(self, services: PageServices) -> bool:
         """Whether the person asks, and not a page of another site through their browser: a link
         there may lead where it may lead on the page, and a script may ask for nothing."""
         headers = self.request.headers
@@ -155,7 +159,7 @@ class JsonAddresses(AuthRequestHandler):  # type: ignore[misc]  # Bokeh's types 
         is_own = headers.get("Sec-Fetch-Site", "none") in {"none", "same-origin"}
         is_link = headers.get("Sec-Fetch-Mode") == "navigate"
         wanted = self.get_query_argument("table", "")
-        may_lead = is_link and not comes_from_elsewhere(self.request, wanted, desk)
+        may_lead = is_link and not comes_from_elsewhere(self.request, wanted, services)
         is_known = origin is None or urlsplit(origin).netloc.lower() in self._hosts
         if is_known and (is_own or may_lead):
             return True
@@ -261,9 +265,9 @@ def read_question(
     return asked.question(chosen), table
 
 
-def answer(question: Question[Any], table: str, desk: Desk) -> str:
+def answer(question: Question[Any], table: str, services: PageServices) -> str:
     """The lines that the command line would print; raises `DeltaError`."""
-    found = question.ask(desk.open(table).table)
+    found = question.ask(services.open(table).table)
     lines = chain(
         render_documents(question.documents(found)),
         render_problems(question.answer.problems(found)),

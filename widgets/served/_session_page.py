@@ -18,7 +18,7 @@ from widgets.markup import html
 from widgets.page.address_bar import THEME_COOKIE, AddressBar
 from widgets.page.explorer import Explorer
 from widgets.screens.start.view import Picker, StartView
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.work import unexpected
 from widgets.state import (
     ADDRESSED,
@@ -42,11 +42,11 @@ _SIDEBAR = 208
 _HEADER = 52
 
 
-def build_page(desk: Desk, person: str | None = None) -> Any:
+def build_page(services: PageServices, person: str | None = None) -> Any:
     """One session's page; what goes wrong while it is built is shown, not waited for.
     `person` is who has signed in."""
     try:
-        return _build_shell(desk, person)
+        return _build_shell(services, person)
     except Exception as error:  # noqa: BLE001 - else the browser shows a spinner without end
         return unwatch_busy(Page(title=TITLE, main=[LiveHtml(render_problem(unexpected(error)))]))
 
@@ -60,16 +60,16 @@ def unwatch_busy(page: Any) -> Any:
     return page
 
 
-def _build_shell(desk: Desk, person: str | None) -> Any:
+def _build_shell(services: PageServices, person: str | None) -> Any:
     state = PageState()
     explorer: Explorer
 
     def open_table(uri: str) -> None:
         explorer.open(Address(table=uri, view=state.view))
 
-    start = StartView(desk, state, open_table)
-    explorer = Explorer(desk, state, start.panel)
-    picker = Picker(desk, state, open_table)
+    start = StartView(services, state, open_table)
+    explorer = Explorer(services, state, start.panel)
+    picker = Picker(services, state, open_table)
 
     def write_address(*events: Any) -> None:
         # a link whose store did not answer stays, so that the page may be loaded again
@@ -85,9 +85,9 @@ def _build_shell(desk: Desk, person: str | None) -> Any:
     page = Page(
         title=TITLE,
         sidebar=[
-            *_build_tables_link(desk),
+            *_build_tables_link(services),
             *picker.panels,
-            build_navigation(state, desk.runner.post),
+            build_navigation(state, services.runner.post),
         ],
         main=[explorer.panel, bar],
         header=[
@@ -113,21 +113,23 @@ def _build_shell(desk: Desk, person: str | None) -> Any:
     page.param.watch(lambda event: state.param.update(dark=bool(event.new)), "dark_theme")
     state.param.watch(lambda event: page.param.update(dark_theme=bool(event.new)), "dark")
     state.dark = bool(page.dark_theme)
-    bar.keep_theme(page, desk.runner.post)
+    bar.keep_theme(page, services.runner.post)
     state.param.watch(write_address, [*ADDRESSED, "opening"])
     pn.state.on_session_destroyed(lambda _: explorer.close())
     pn.state.on_session_destroyed(lambda _: start.close())
-    _open_address(explorer, state, bar, desk)
+    _open_address(explorer, state, bar, services)
     return page
 
 
-def _open_address(explorer: Explorer, state: PageState, bar: AddressBar, desk: Desk) -> None:
+def _open_address(
+    explorer: Explorer, state: PageState, bar: AddressBar, services: PageServices
+) -> None:
     """Go where the page's link leads."""
     wanted, complaints = parse_address(_asked_for())
-    table = wanted.table or _only(desk.offered)
+    table = wanted.table or _only(services.offered)
     if not table:
         bar.write("")
-    elif comes_from_elsewhere(current_request(), table, desk):
+    elif comes_from_elsewhere(current_request(), table, services):
         state.notice = _FROM_ELSEWHERE
         bar.write("")
     else:
@@ -148,10 +150,10 @@ _FROM_ELSEWHERE = Notice(
 )
 
 
-def comes_from_elsewhere(request: Any, table: str, desk: Desk) -> bool:
+def comes_from_elsewhere(request: Any, table: str, services: PageServices) -> bool:
     """Whether a link on a page of another site leads to a store that nobody here has named."""
     sent_by = None if request is None else request.headers.get("Sec-Fetch-Site")
-    if sent_by != "cross-site" or table in desk.choices():
+    if sent_by != "cross-site" or table in services.choices():
         return False
     try:
         return parse_location(table).scheme != "file"
@@ -159,9 +161,11 @@ def comes_from_elsewhere(request: Any, table: str, desk: Desk) -> bool:
         return False  # opening it says what is wrong
 
 
-def _build_tables_link(desk: Desk) -> list[Any]:
+def _build_tables_link(services: PageServices) -> list[Any]:
     """The link to the list of tables, where there is more than one."""
-    if len(desk.choices()) < 2 and not (desk.glances is not None and desk.glances.progress):
+    if len(services.choices()) < 2 and not (
+        services.summaries is not None and services.summaries.progress
+    ):
         return []
     # outside of the explorer's own part, whose colours it does not know
     link = html('<a href="./" style="color:inherit">All tables</a>')

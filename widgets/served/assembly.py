@@ -42,12 +42,12 @@ from widgets.served._session_page import (
 from widgets.served._unfinished_plans import find_unfinished
 from widgets.served.settings import Settings, check_settings, read_oauth
 from widgets.session.access import Access
-from widgets.session.desk import Desk, OpenTables
-from widgets.session.glances import Glances
 from widgets.session.maintenance import Maintenance
+from widgets.session.page_services import OpenTables, PageServices
 from widgets.session.people import Listed, UsersFile
 from widgets.session.recents import Recents, state_file
 from widgets.session.runs import Runs
+from widgets.session.table_summaries import TableSummaries
 from widgets.session.tokens import UNLOCK, Gate, Unlock
 from widgets.session.work import BackgroundRunner, InlineRunner, finish_work
 from widgets.ui.live_html import LiveHtml
@@ -107,7 +107,7 @@ class Shared:
         self.runs = runs
         self.is_stopping = False
         self.catalog = settings.read_catalog()
-        self.glances = self._build_glances()
+        self.summaries = self._build_summaries()
         self.tables = OpenTables(
             settings.storage_options,
             options_of=self._options_of,
@@ -119,18 +119,20 @@ class Shared:
         has_state = settings.is_local or settings.has_sign_in
         self.state = StateFolder(settings.state_dir) if has_state else None
 
-    def build_desk(self, runner: BackgroundRunner, request: Any) -> tuple[Desk | None, str | None]:
-        """What one session works with, and who is at it; no desk for who may not come in."""
+    def build_services(
+        self, runner: BackgroundRunner, request: Any
+    ) -> tuple[PageServices | None, str | None]:
+        """What one session works with, and who is at it; no services for who may not come in."""
         visitor = self.authentication.visitor(request)
         if not visitor.is_welcome:
             return None, visitor.name
-        desk = Desk(
+        services = PageServices(
             runner=runner,
             tables=self.tables,
             access=Access(roots=self._within()),
             recents=Recents(self._recents_file),
             offered=self.settings.uris,
-            glances=self.glances,
+            summaries=self.summaries,
             maintenance=Maintenance(
                 is_unlocked=visitor.may_change,
                 runs=self.runs,
@@ -139,29 +141,29 @@ class Shared:
                 person=visitor.name or self.settings.by,
             ),
         )
-        return desk, visitor.name
+        return services, visitor.name
 
-    def build_reading_desk(self) -> Desk:
+    def build_reading_services(self) -> PageServices:
         """For one question that no page asks: the same tables open, and nothing is kept."""
-        return Desk(
+        return PageServices(
             runner=InlineRunner(),
             tables=self.tables,
             access=Access(roots=self._within()),
             recents=Recents(),
             offered=self.settings.uris,
-            glances=self.glances,
+            summaries=self.summaries,
         )
 
     def stop(self) -> None:
         """No more looks at tables."""
         self.is_stopping = True
-        if self.glances is not None:
-            self.glances.stop()
+        if self.summaries is not None:
+            self.summaries.stop()
 
-    def _build_glances(self) -> Glances | None:
+    def _build_summaries(self) -> TableSummaries | None:
         if len(self.catalog.tables) < 2 and not self.settings.scans and not self.settings.catalog:
             return None
-        return Glances(
+        return TableSummaries(
             self.catalog.tables,
             scans=self.settings.scans,
             storage_options=self.settings.storage_options,
@@ -172,7 +174,7 @@ class Shared:
         return explorer.open_table(target, storage_options=options, within=self._within())
 
     def _options_of(self, target: str) -> Mapping[str, Any]:
-        return {} if self.glances is None else self.glances.options_of(target)
+        return {} if self.summaries is None else self.summaries.options_of(target)
 
     def _within(self) -> tuple[str, ...] | None:
         """The places that may be opened, and where logs may lead; None lets any."""
@@ -199,8 +201,8 @@ def build_server(
     def build() -> Any:
         runner = BackgroundRunner(current_document())
         pn.state.onload(runner.release)
-        desk, person = shared.build_desk(runner, current_request())
-        return _build_refusal(person) if desk is None else build_page(desk, person)
+        services, person = shared.build_services(runner, current_request())
+        return _build_refusal(person) if services is None else build_page(services, person)
 
     server = pn.io.server.get_server(
         {"/": build},
@@ -261,7 +263,7 @@ def _build_authentication(
 def _build_routes(shared: Shared, gate: Gate | None, hosts: Collection[str]) -> list[Any]:
     asked = {
         "authentication": shared.authentication,
-        "build_desk": shared.build_reading_desk,
+        "build_services": shared.build_reading_services,
         "hosts": frozenset(hosts),
         "throttle": build_throttle(),
     }

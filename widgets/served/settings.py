@@ -20,7 +20,7 @@ from explorer.storage.location import parse_location
 from widgets.served._login import check_secret
 from widgets.session.access import is_loopback
 from widgets.session.catalog import Catalog, Offered, read_catalog
-from widgets.session.desk import MOST_BYTES
+from widgets.session.page_services import MOST_BYTES
 
 ANY_ADDRESS = frozenset({"", "0.0.0.0", "::"})
 """Listens on every address of the machine."""

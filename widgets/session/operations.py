@@ -13,6 +13,8 @@ from widgets.session.planners import (
     Request,
     plan_checkpoint,
     plan_clean_log,
+    plan_cluster_by,
+    plan_column,
     plan_compact_log,
     plan_constraint,
     plan_drop_feature,
@@ -67,6 +69,13 @@ class Operation:
 
 
 _ADDING = "Hold every row against it, and add it"
+
+_COLUMN_BUTTONS: Mapping[str, str] = {
+    "add": "Add the columns",
+    "rename": "Rename the column",
+    "drop": "Drop the columns",
+    "change": "Change the column",
+}
 
 _REPAIRS: Mapping[str, str] = {
     "hint": "Write the hint",
@@ -242,6 +251,92 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
     ),
     Operation(
+        name="column",
+        title="Columns",
+        does="Adds, renames, drops or changes columns; no file is rewritten.",
+        group="Table",
+        plan=plan_column,
+        button=lambda plan: _COLUMN_BUTTONS.get(str(plan.parameters.get("action")), "Change"),
+        fields=(
+            Field(
+                name="action",
+                label="What to do",
+                kind="choice",
+                choices=(
+                    ("add", "add columns"),
+                    ("rename", "rename a column"),
+                    ("drop", "drop columns"),
+                    ("change", "change a column"),
+                ),
+            ),
+            Field(
+                name="columns",
+                label="Columns",
+                placeholder="note STRING COMMENT 'why' AFTER id",
+                hint="To add: columns as in SQL. Else names or paths, such as place.city; several "
+                "to drop have commas between.",
+                is_required=True,
+            ),
+            Field(name="new_name", label="New name", hint="To rename."),
+            Field(
+                name="data_type",
+                label="Wider type",
+                placeholder="as it is",
+                hint="To change: BIGINT, DECIMAL(12,2) or VARCHAR(50), for example.",
+            ),
+            Field(name="comment", label="Comment", placeholder="as it is", hint="To change."),
+            Field(
+                name="nullable",
+                label="Nulls",
+                kind="choice",
+                choices=(
+                    ("", "as it is"),
+                    ("not null", "not allowed: every row is checked first, on Spark"),
+                    ("null", "allowed"),
+                ),
+            ),
+            Field(
+                name="default",
+                label="Default",
+                placeholder="as it is",
+                hint="To change: a value as SQL, or none to take it away.",
+            ),
+            Field(
+                name="after",
+                label="Place",
+                placeholder="where it is",
+                hint="To change: first, or the name of the column before it.",
+            ),
+            Field(
+                name="mapping",
+                label="Column mapping",
+                kind="choice",
+                choices=(
+                    ("", "as it is"),
+                    ("enable", "enable it, which renaming and dropping need"),
+                ),
+            ),
+        ),
+    ),
+    Operation(
+        name="cluster-by",
+        title="Clustering",
+        does="Chooses the columns by which optimize keeps rows together.",
+        group="Table",
+        plan=plan_cluster_by,
+        button=lambda plan: (
+            "Cluster the table" if plan.parameters.get("columns") else "Cluster by none"
+        ),
+        fields=(
+            Field(
+                name="columns",
+                label="Columns",
+                placeholder="by none",
+                hint="Up to four, with commas between; the most important one first.",
+            ),
+        ),
+    ),
+    Operation(
         name="constraint",
         title="Constraints",
         does="Adds a CHECK constraint once every row holds it, on Spark, or drops one.",
@@ -329,7 +424,8 @@ def destroys(plan: Plan) -> bool:
 def needs_name(plan: Plan) -> bool:
     """Whether a person types the table's name first: where something is lost for good, where
     a guard asks for it, and where others may lose the table."""
-    return destroys(plan) or plan.asks_for_name or plan.operation == "upgrade"
+    keeps_out = plan.operation == "upgrade" or bool(plan.effect.get("maps_columns"))
+    return destroys(plan) or plan.asks_for_name or keeps_out
 
 
 def name_button(plan: Plan) -> str:

@@ -115,6 +115,48 @@ def plan_constraint(request: Request) -> Plan:
     return maintenance.plan_add_constraint(request.table, name, expression, **request.watching)
 
 
+def plan_column(request: Request) -> Plan:
+    """Columns added, renamed, dropped or changed."""
+    watched = {"losers": losses_sentence, **request.watching}
+    what, text = request.text("action") or "add", request.text("columns")
+    if what == "add":
+        return maintenance.plan_add_columns(request.table, text, **watched)
+    if what == "change":
+        return _change_column(request, text)
+    mapped = request.text("mapping") == "enable"
+    if what == "rename":
+        name = request.text("new_name")
+        return maintenance.plan_rename_column(
+            request.table, text, name, map_columns=mapped, **watched
+        )
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    return maintenance.plan_drop_columns(request.table, names, map_columns=mapped, **watched)
+
+
+def _change_column(request: Request, column: str) -> Plan:
+    default, after = request.text("default"), request.text("after")
+    return maintenance.plan_change_column(
+        request.table,
+        column,
+        data_type=request.text("data_type") or None,
+        comment=request.text("comment") or None,
+        nullable={"not null": False, "null": True}.get(request.text("nullable")),
+        default="" if default.lower() == "none" else default or None,
+        first=after.lower() == "first",
+        after=None if after.lower() == "first" else after or None,
+        losers=losses_sentence,
+        **request.watching,
+    )
+
+
+def plan_cluster_by(request: Request) -> Plan:
+    """The columns by which rows are kept together."""
+    columns = [name.strip() for name in request.text("columns").split(",") if name.strip()]
+    return maintenance.plan_cluster_by(
+        request.table, columns, losers=losses_sentence, **request.watching
+    )
+
+
 def plan_upgrade(request: Request) -> Plan:
     """Features enabled, with who can no longer use the table."""
     return maintenance.plan_upgrade(

@@ -98,7 +98,7 @@ _PLANNING = Pool(WORKERS)
 
 
 _LONG = "delta-explorer-long"
-_ENDING = frozenset({_LONG, "delta-explorer-glance"})
+_ENDING = frozenset({_LONG, "delta-explorer-summary"})
 """Threads that end with their work."""
 
 

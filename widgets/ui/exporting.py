@@ -12,7 +12,7 @@ import pyarrow as pa
 from explorer.errors import Problem
 from explorer.progress import Progress, Watch
 from widgets.session.asking import Question
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.state import Notice, PageState
 from widgets.text import format_count
 from widgets.ui.exports import Kind, write_export
@@ -46,12 +46,16 @@ class Exports:
     """
 
     def __init__(
-        self, desk: Desk, state: PageState, part: LiveHtml, choose: Callable[[], Export | None]
+        self,
+        services: PageServices,
+        state: PageState,
+        part: LiveHtml,
+        choose: Callable[[], Export | None],
     ) -> None:
         self._state = state
         self._part = part
         self._choose = choose
-        self._question = Question(desk.runner)
+        self._question = Question(services.runner)
         self._notice: Notice | None = None
         part.on("export", self._start)
         state.param.watch(lambda *_: self._dismissed(), "notice")

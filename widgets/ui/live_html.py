@@ -43,7 +43,7 @@ class _Download:
 class LiveHtml(pn.custom.JSComponent):
     """Escaped HTML; elements with `data-do` call the handler of that name.
 
-    A message is a wish of whoever sits at the browser: an action without a
+    A message is from whoever sits at the browser: an action without a
     handler is ignored, and handlers check the value, which is text.
     """
 

@@ -12,7 +12,7 @@ from explorer.errors import ErrorKind, Problem
 from explorer.progress import Progress, Watch
 from widgets.markup import NOTHING, Markup, esc, html
 from widgets.session.asking import Question
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.text import cut, format_count, visible
@@ -163,9 +163,11 @@ class Pane(Generic[Q, A]):
         self.leave()
         self.live.html = NOTHING
 
-    def answer_exports(self, desk: Desk, state: PageState, part: LiveHtml) -> list[Exports]:
+    def answer_exports(
+        self, services: PageServices, state: PageState, part: LiveHtml
+    ) -> list[Exports]:
         """What lets the export buttons of `part` save the answer, where it can be saved."""
-        return [] if self._export is None else [Exports(desk, state, part, self._chosen)]
+        return [] if self._export is None else [Exports(services, state, part, self._chosen)]
 
     def _chosen(self) -> Export | None:
         if self._shown is None or self._export is None:
@@ -190,7 +192,7 @@ class View(Generic[Q, A]):
 
     def __init__(
         self,
-        desk: Desk,
+        services: PageServices,
         state: PageState,
         screen: str,
         request: Request[Q, A],
@@ -201,10 +203,10 @@ class View(Generic[Q, A]):
         self._state = state
         self._screen = screen
         self._request = request
-        self._runner = desk.runner
+        self._runner = services.runner
         self._panes = panes
         self._live = panes[0].live
-        self._work = Question(desk.runner)
+        self._work = Question(services.runner)
         self._service: TableService | None = None
         self._asked: tuple[Q | None] | None = None
         self._status: Status = "empty"
@@ -217,9 +219,9 @@ class View(Generic[Q, A]):
         self._is_quiet = False
         self._waiting: Callable[[], None] | None = None
         self._listeners: list[Callable[[], object]] = []
-        self._exports = panes[0].answer_exports(desk, state, self.top)
+        self._exports = panes[0].answer_exports(services, state, self.top)
         for pane in panes:
-            self._exports += pane.answer_exports(desk, state, pane.live)
+            self._exports += pane.answer_exports(services, state, pane.live)
         self._live.on("cancel", lambda _: self.stop())
         self._live.on("again", lambda _: self._read_again())
         if request.offer is not None and request.offer.action is not None:

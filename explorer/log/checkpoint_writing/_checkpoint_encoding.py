@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import pyarrow as pa
 
 from explorer.log.actions.fields import FileAction
-from explorer.log.checkpoint_writing._joined_parquet import Chunk, encode_chunks
+from explorer.storage.parquet.joined_file import Chunk, encode_chunks
 from explorer.storage.parquet.writer import WriterSettings
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from explorer.log.checkpoint_writing._checkpoint_encoding import (
     Piece,
     encode_groups,
 )
-from explorer.log.checkpoint_writing._joined_parquet import JoinedFile
 from explorer.progress import Watch
+from explorer.storage.parquet.joined_file import JoinedFile
 from explorer.storage.parquet.writer import WriterSettings
 from explorer.storage.ports import WriteStore
 

@@ -102,6 +102,13 @@ def replay_commits(
     return replace(tail, problems=(*problems, *tail.problems))
 
 
+def replay_commit(data: bytes, version: int) -> Tail:
+    """What one commit says, reconciled within itself; raises as `replay_commits`."""
+    builder = _TailBuilder()
+    builder.read_commit(data, render_commit_name(version), columns_of(data))
+    return builder.build()
+
+
 def _replay(store: ReadStore, newest_first: Sequence[Step], watch: Watch) -> Tail:
     builder = _TailBuilder()
     files = with_columns(store.read_many(map(_path, newest_first)))

@@ -14,15 +14,14 @@ from uuid import UUID, uuid5
 from explorer.maintenance.plan.feature_names import Choice
 from explorer.maintenance.plan.plan import Verdict
 from explorer.protocol.actions import Metadata
-from explorer.protocol.features.column_ids import assign_columns, has_column_ids
+from explorer.protocol.features.column_ids import has_column_ids, map_columns
 from explorer.protocol.features.row_columns import row_column_names
 from explorer.protocol.known_properties import (
-    COLUMN_MAPPING_MAX_ID,
     COLUMN_MAPPING_MODE,
     ROW_TRACKING,
     ROW_TRACKING_SUSPENDED,
 )
-from explorer.protocol.schema import StructType, render_schema
+from explorer.protocol.schema import StructType
 from explorer.rows.changes.change_range import CHANGE_COLUMNS
 from explorer.transaction.rules.change import Described
 from explorer.transaction.rules.protocol_rules import (
@@ -60,18 +59,7 @@ class UpgradeRule:
 
 
 def _map_columns(enabling: Enabling) -> Metadata:
-    metadata = enabling.metadata
-    if COLUMN_MAPPING_MODE.value_of(metadata.configuration) != "none":
-        return metadata
-    # a restore to a version without a mapping keeps count of the ids that there were
-    given = COLUMN_MAPPING_MAX_ID.value_of(metadata.configuration)
-    schema, highest = assign_columns(enabling.schema, given)
-    added = {COLUMN_MAPPING_MODE.name: "name", COLUMN_MAPPING_MAX_ID.name: str(highest)}
-    return replace(
-        metadata,
-        schema_string=render_schema(schema),
-        configuration={**metadata.configuration, **added},
-    )
+    return map_columns(enabling.metadata)
 
 
 def _mapped_before(enabling: Enabling) -> Iterator[str]:

@@ -13,19 +13,16 @@ import pyarrow as pa
 from explorer.errors import DeltaError
 from explorer.log.actions.columns import int32_column, int64_column, string_column
 from explorer.maintenance.optimize._aim import without_bounds
-from explorer.maintenance.optimize.optimize_step import adds_of
+from explorer.maintenance.optimize.optimize_step import adds_of, promises_of_files
 from explorer.maintenance.plan.guards import judge_rules
 from explorer.maintenance.plan.plan import Verdict
 from explorer.maintenance.plan.step_types import Aim
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.known_properties import (
     COMPRESSION,
-    ICEBERG_COMPAT_V1,
-    ICEBERG_COMPAT_V2,
     ICEBERG_COMPAT_V3,
     ICEBERG_WRITER_COMPAT_V1,
     ICEBERG_WRITER_COMPAT_V3,
-    WRITE_PARTITION_COLUMNS,
 )
 from explorer.protocol.schema import VARIANT
 from explorer.protocol.schema_walk import walk_types
@@ -40,8 +37,6 @@ from explorer.transaction.requirements import validate_commit
 from explorer.transaction.staged import Provenance, StagedCommit
 
 _ICEBERG: Final = (
-    ICEBERG_COMPAT_V1,
-    ICEBERG_COMPAT_V2,
     ICEBERG_COMPAT_V3,
     ICEBERG_WRITER_COMPAT_V1,
     ICEBERG_WRITER_COMPAT_V3,
@@ -102,6 +97,7 @@ def judge_first_files(snapshot: Snapshot, aim: Aim, files: pa.Table) -> Verdict:
             isolation_level="SnapshotIsolation",
         ),
         # statistics of clustering columns are those of rows, which nobody has read yet
+        promises=promises_of_files(snapshot),
         adds=() if aim.is_clustering else tuple(adds.to_batches()),
     )
     if (broken := _broken_partition(snapshot, some)) is not None:
@@ -124,10 +120,6 @@ def _obstacles(snapshot: Snapshot) -> list[str]:
     has_variants = VARIANT in set(walk_types(snapshot.schema))
     if shreds and has_variants:
         found.append("`variantShredding` is supported: shredded variants are not written here.")
-    if snapshot.metadata.partition_columns and WRITE_PARTITION_COLUMNS.value_of(configuration):
-        found.append(
-            f"`{WRITE_PARTITION_COLUMNS.name}` is set: files are to hold partition columns too."
-        )
     codec = COMPRESSION.value_of(configuration)
     if codec not in _CODECS:
         found.append(f"`{COMPRESSION.name}` asks for {codec}, which is not written here.")

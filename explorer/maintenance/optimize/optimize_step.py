@@ -9,7 +9,7 @@ it; where it is unknown whether the commit was made, they stay, and the receipt 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -39,6 +39,7 @@ from explorer.maintenance.steps.context import Run, Tally
 from explorer.maintenance.steps.journal import Noted
 from explorer.pipeline.rewrite.rewrite import Rewrite, rewrite_files
 from explorer.pipeline.rewrite.write_files import TARGET
+from explorer.protocol.features.iceberg import holds_partition_columns, iceberg_tags
 from explorer.protocol.paths import encode_path
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
@@ -47,7 +48,7 @@ from explorer.transaction.commit import Committed, commit
 from explorer.transaction.live_files import FilesOf
 from explorer.transaction.read_set import read_set_of
 from explorer.transaction.read_version import read_version_of
-from explorer.transaction.staged import Provenance, StagedCommit
+from explorer.transaction.staged import Promises, Provenance, StagedCommit
 from explorer.writing.commits.provenance import engine_info, tags_of_kept_ids
 from explorer.writing.files.leftovers import Leftovers, remove_leftovers
 from explorer.writing.files.removes import removes_of
@@ -108,7 +109,8 @@ def stage_batch(
     """What a batch commits at `now`, in milliseconds, with the name of who approved it."""
     snapshot = batch.snapshot
     removes = removes_of(batch.live, now, data_change=False)
-    adds = adds_of(batch.aim, batch.files, written)
+    tags = iceberg_tags(snapshot.protocol, snapshot.metadata)
+    adds = adds_of(batch.aim, batch.files, written, tags)
     return StagedCommit(
         base=read_version_of(snapshot),
         reads=read_set_of(batch.live.column("path")),
@@ -125,20 +127,29 @@ def stage_batch(
         ),
         adds=tuple(adds.to_batches()),
         removes=tuple(removes.to_batches()),
+        promises=promises_of_files(snapshot),
         live=FilesOf(snapshot=snapshot),
     )
 
 
-def adds_of(aim: Aim, files: pa.Table, written: pa.Table) -> pa.Table:
-    """The adds of what was written: partition values as those of its group's files, and no
-    row ids, which the commit gives. Files in an order say so."""
+def promises_of_files(snapshot: Snapshot) -> Promises:
+    """What is so of files that are written by `explorer.pipeline.rewrite`."""
+    holds = holds_partition_columns(snapshot.protocol, snapshot.metadata)
+    return Promises(holds_partition_columns=holds)
+
+
+def adds_of(
+    aim: Aim, files: pa.Table, written: pa.Table, tags: Mapping[str, str] | None = None
+) -> pa.Table:
+    """The adds of what was written, with these `tags`: partition values as those of its group's
+    files, and no row ids, which the commit gives. Files in an order say so."""
     written = written.filter(written.column("path").is_valid())
     count = written.num_rows
     first = pc.index_in(
         written.column("group").cast(pa.int64()), value_set=files.column("group").combine_chunks()
     )
     paths = string_column([encode_path(path) for path in written.column("path").to_pylist()])
-    tags = {MARK: mark_of(aim)} if aim.columns else None
+    marks = {**(tags or {}), **({MARK: mark_of(aim)} if aim.columns else {})}
     arrays: dict[str, Any] = {
         "path": paths,
         "partition_values": files.column("partition_values")
@@ -148,7 +159,7 @@ def adds_of(aim: Aim, files: pa.Table, written: pa.Table) -> pa.Table:
         "modification_time": written.column("modified").cast(TIME).combine_chunks(),
         "data_change": pa.repeat(FALSE, count),
         "stats": written.column("stats").combine_chunks(),
-        "tags": string_map_column([tags] * count),
+        "tags": string_map_column([marks or None] * count),
     }
     if aim.is_clustering:
         arrays["clustering_provider"] = string_column([PROVIDER] * count)

@@ -33,6 +33,8 @@ Operation = Literal[
     "compact-log",
     "vacuum",
     "clean-log",
+    "cluster-by",
+    "column",
     "constraint",
     "drop-feature",
     "optimize",

@@ -219,7 +219,6 @@ class _RowsOfUpdate:
             metadata,
             with_feed=needs_change_data(protocol, metadata, updates=True, copies=False),
             target_bytes=statement.target_bytes,
-            with_partitions=statement.holds_partitions,
         )
         if place.session is None:
             return self._write_here(place, files, form)

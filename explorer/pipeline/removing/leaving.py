@@ -10,7 +10,6 @@ from uuid import uuid5
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import UnsupportedError
 from explorer.log.actions.columns import ADD_COLUMNS, int32_column, string_column
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.pipeline.removing._record_tasks import RecordRows
@@ -161,12 +160,6 @@ def _copy(
 ) -> pa.Table:
     """New files with the rows that vectors of `live` leave, one for each file."""
     snapshot, count = statement.snapshot, live.num_rows
-    if statement.holds_partitions:
-        raise UnsupportedError(
-            "Rows of this table cannot be copied here.",
-            reason="Its data files hold the partition columns too (materializePartitionColumns).",
-            remedy="Enable deletion vectors, or use the engine that made the table.",
-        )
     values = live.column("partition_values").to_pylist()
     targets = []
     for number, pairs in enumerate(values):

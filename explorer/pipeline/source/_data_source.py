@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import (  # noqa: TID253  # see above
     DataSource,
     DataSourceReader,
+    DataSourceStreamReader,
     DataSourceStreamWriter,
     DataSourceWriter,
     InputPartition,
@@ -21,6 +22,8 @@ from pyspark.sql.types import StructType  # noqa: TID253  # as above
 
 from explorer.errors import InvalidArgumentError
 from explorer.pipeline.source._batch_writer import BatchWriter
+from explorer.pipeline.source._stream_options import stream_options
+from explorer.pipeline.source._stream_reader import StreamReader
 from explorer.pipeline.source._stream_writer import (
     APPLICATION,
     StreamWriter,
@@ -46,7 +49,7 @@ from explorer.writing.statements.begin import begin_write
 from explorer.writing.statements.row_statement import open_target
 
 FORMAT: Final = "delta_explorer"
-_HELD: Final = ("_asked", "_request")
+_HELD: Final = ("_table", "_asked", "_request")
 _SLOTS: Final = 16
 """Tasks that a table is cut into, unless it is small: how many run at once is not told here."""
 
@@ -56,7 +59,7 @@ class DeltaSource(DataSource):
 
     Options: `versionAsOf`, `timestampAsOf`, or `readChangeFeed` with `startingVersion` and,
     if wanted, `endingVersion`. All columns are read whatever is selected: `pipeline.read`
-    reads fewer.
+    reads fewer. `spark.readStream` has the options of `_stream_options`.
     """
 
     mark: ErrorMark
@@ -72,53 +75,63 @@ class DeltaSource(DataSource):
         speak of one version, and a table does not travel."""
         kept = {name: self.__dict__[name] for name in self.__dict__ if name not in _HELD}
         found = self.__dict__.get("_asked")
-        if isinstance(found, Snapshot):
+        if found is not None:
             kept["_version"] = found.version
         return kept
 
     @cached_property
-    def _asked(self) -> Snapshot | ChangeFeed:
+    def _table(self) -> Table:
+        return open_table(place_of(self.options), storage_options(self.options))
+
+    @cached_property
+    def _asked(self) -> Snapshot:
+        """The version whose columns the rows have; of changes, the last one."""
         options: Mapping[str, str] = self.options
-        table = open_table(options.get("path") or "")
-        if str(options.get("readChangeFeed", "false")).lower() == "true":
-            return _feed(table, options)
         if (seen := self.__dict__.get("_version")) is not None:
-            return table.snapshot(version=seen)
-        version = options.get("versionAsOf")
-        return table.snapshot(
-            version=None if version is None else _number(version, "versionAsOf"),
-            timestamp=options.get("timestampAsOf"),
+            return self._table.snapshot(version=seen)
+        name = "endingVersion" if self._is_feed else "versionAsOf"
+        version = options.get(name)
+        return self._table.snapshot(
+            version=None if version is None else _number(version, name),
+            timestamp=None if self._is_feed else options.get("timestampAsOf"),
         )
+
+    @property
+    def _is_feed(self) -> bool:
+        return str(self.options.get("readChangeFeed", "false")).lower() == "true"
 
     @cached_property
     def _request(self) -> RowRequest:
-        asked = self._asked
-        return asked.request if isinstance(asked, ChangeFeed) else build_request(layout_of(asked))
+        return build_request(layout_of(self._asked))
 
     def schema(self) -> StructType:
         """The columns; no data file is opened."""
         with self.mark.marked():
-            return spark_schema(self._rows)
-
-    @property
-    def _rows(self) -> pa.Schema:
-        if isinstance(self._asked, ChangeFeed):
-            return spark_feed_schema(self._request)
-        return self._request.schema
+            rows = spark_feed_schema(self._request) if self._is_feed else self._request.schema
+            return spark_schema(rows)
 
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002  # it is ours
         """What reads the table's groups of files."""
         with self.mark.marked():
             asked, request = self._asked, self._request
-            if isinstance(asked, ChangeFeed):
-                tasks = build_change_tasks(asked.commit(item) for item in asked.range.versions)
+            if self._is_feed:
+                feed = _feed(self._table, self.options, asked.version)
+                tasks = build_change_tasks(feed.commit(item) for item in feed.range.versions)
                 changes = ReadChanges(
-                    store=asked.range.table.store, request=request, former=asked.former_layouts
+                    store=asked.store, request=feed.request, former=feed.former_layouts
                 )
                 return DeltaReader(group_files(tasks, _SLOTS), changes, self.mark)
             groups = group_files(asked.files([*FILE_COLUMNS, NUM_RECORDS]), _SLOTS)
             files = ReadFiles(store=asked.store, request=request)
             return DeltaReader(groups, files, self.mark)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  # Spark's own
+        """What reads the table batch by batch."""
+        with self.mark.marked():
+            options = stream_options(self.options)
+            version = self._asked.version if "_asked" in self.__dict__ else None
+            seen = self.__dict__.get("_version", version)
+            return StreamReader(self.options, options, seen, schema, self.mark)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001  # Spark's own
         """What writes a frame: `mode("append")` or `mode("overwrite")`."""
@@ -170,15 +183,14 @@ def source_for(sender: ErrorMark) -> type[DataSource]:
     return Marked
 
 
-def _feed(table: Table, options: Mapping[str, str]) -> ChangeFeed:
-    first, last = options.get("startingVersion"), options.get("endingVersion")
+def _feed(table: Table, options: Mapping[str, str], end: int) -> ChangeFeed:
+    first = options.get("startingVersion")
     if first is None:
         raise InvalidArgumentError(
             "The changes to read are not named.",
             reason="readChangeFeed needs the version from which on they are wanted.",
             remedy='Add .option("startingVersion", 0).',
         )
-    end = None if last is None else _number(last, "endingVersion")
     return plan_feed(table, _number(first, "startingVersion"), end)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
 import orjson
@@ -15,16 +15,20 @@ from pyspark.sql.datasource import (  # noqa: TID253  # imported where the forma
     WriterCommitMessage,
 )
 
-from explorer.errors import InvalidArgumentError, UnsupportedError
+from explorer.errors import DeltaError, InvalidArgumentError, UnsupportedError
 from explorer.pipeline.source._batch_writer import WriteByTask, abandon, build_task, written_of
+from explorer.pipeline.source._write_options import given_options, place_of, storage_options
 from explorer.pipeline.tasks.task_failures import ErrorMark
+from explorer.protocol.features.column_mapping import column_mapping_mode
 from explorer.protocol.schema import StructType
+from explorer.storage.location import canonical_place, parse_location
+from explorer.storage.open import open_read_store
 from explorer.storage.ports import WriteStore
 from explorer.writing.files.leftovers import remove_files
 from explorer.writing.files.row_files import WRITTEN_ROWS, names_of
 from explorer.writing.statements.begin import begin_write
 from explorer.writing.statements.options import WriteOptions, WriteResult
-from explorer.writing.statements.row_statement import RowStatement, open_target
+from explorer.writing.statements.row_statement import RowStatement, Target, open_target
 
 APPLICATION: Final = "delta-explorer-stream-"
 """What the application id of a stream begins with; the id of the query follows."""
@@ -34,22 +38,49 @@ _OPERATION: Final = "STREAMING UPDATE"
 
 def ready_for_stream(store: WriteStore, options: WriteOptions, given: StructType) -> RowStatement:
     """The statement of a stream's batches, upon a table that is there and has their columns: it is
-    created, or gets new columns, by a commit without rows before the first batch."""
+    created, or gets new columns, by a commit without rows before the first batch. A schema that
+    is overwritten comes with the first batch."""
     # its batches have transactions of their own
     options = replace(options, transaction=None)
-    statement = _begun(store, options, given)
+    target = open_target(store)
+    if target.snapshot is not None:
+        options = of_batches(options)
+    statement = _begun(target, options, given)
     if not statement.changes:
+        return statement
+    if target.snapshot is not None and options.overwrite_schema:
+        # other columns may come only in the commit that removes every file: the first batch's
+        _check_repeatable(statement)
         return statement
     found = replace(statement, options=replace(options, mode="append")).commit(
         WRITTEN_ROWS.empty_table()
     )
     if not isinstance(found, WriteResult):
         raise found.as_error()
-    return _begun(store, options, given)
+    return _begun(open_target(store), of_batches(options), given)
 
 
-def _begun(store: WriteStore, options: WriteOptions, given: StructType) -> RowStatement:
-    statement = begin_write(open_target(store), options, given)
+def _check_repeatable(statement: RowStatement) -> None:
+    """Files of the first batch are made before the commit that brings its columns."""
+    mode = column_mapping_mode(statement.protocol, statement.metadata.configuration)
+    if mode != "none":
+        raise UnsupportedError(
+            "A stream cannot overwrite the schema of this table.",
+            reason="Its columns are mapped, and new ones get names in the files that only their "
+            "commit knows.",
+            remedy="Overwrite the table once by pipeline.write with overwrite_schema=True, and "
+            "start the query without overwriteSchema.",
+        )
+
+
+def of_batches(options: WriteOptions) -> WriteOptions:
+    """The options of a stream without those that describe a table which it creates: it is started
+    again with the same ones, and the table is there then."""
+    return replace(options, properties={}, cluster_by=())
+
+
+def _begun(target: Target, options: WriteOptions, given: StructType) -> RowStatement:
+    statement = begin_write(target, options, given)
     if isinstance(statement, WriteResult):
         raise AssertionError("a stream has no mode in which nothing is written")
     return statement
@@ -61,23 +92,38 @@ def query_id(options: Mapping[str, str]) -> str:
 
     Raises `InvalidArgumentError` where this process cannot read it.
     """
-    import fsspec  # a stream alone needs it
-
-    place = {name.lower(): value for name, value in options.items()}.get("checkpointlocation")
+    place = given_options(options).get("checkpointlocation")
+    if place is None:
+        raise _no_query_id(
+            "Spark was told of it by a setting alone, and does not say it to the sink."
+        )
     try:
-        with fsspec.open(f"{str(place).rstrip('/')}/metadata", "rb") as file:
-            found = orjson.loads(file.read(2**16).splitlines()[-1])["id"]
-        if not isinstance(found, str):
-            raise TypeError
-    except Exception as error:
-        raise InvalidArgumentError(
-            "The checkpoint location of the stream cannot be read.",
-            reason=f"The driver's Python finds no query id below {str(place)[:200]}, and without "
-            "it cannot tell whether a batch was written before.",
-            remedy="Give .option('checkpointLocation', …) a place that the driver reads without "
-            "Spark's own settings, such as a folder or an fsspec URL.",
-        ) from error
+        store = open_read_store(place, _options_of_checkpoint(place, options))
+        found = orjson.loads(store.read("metadata", limit=2**16).splitlines()[-1])["id"]
+    except DeltaError as error:
+        raise _no_query_id(f"{error.problem} {error.reason}") from error
+    except (IndexError, KeyError, TypeError, orjson.JSONDecodeError):
+        found = None
+    if not isinstance(found, str):
+        raise _no_query_id(f"{parse_location(place).shown[:200]}/metadata holds no id.")
     return found
+
+
+def _options_of_checkpoint(place: str, options: Mapping[str, str]) -> dict[str, Any] | None:
+    """The storage options of the table where the checkpoint location is in the same store."""
+    both = (place, place_of(options))
+    schemes = {canonical_place(parse_location(each)).partition("://")[0] for each in both}
+    return storage_options(options) if len(schemes) == 1 else None
+
+
+def _no_query_id(reason: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        "The checkpoint location of the stream cannot be read.",
+        reason=f"{reason} The driver's Python looks there for the id of the query, without which "
+        "it cannot tell whether a batch was written before.",
+        remedy="Give .option('checkpointLocation', …) a place that the driver's Python reads "
+        "without the settings of Spark and Hadoop, such as a folder or an fsspec URL.",
+    )
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
@@ -92,7 +138,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         mark: ErrorMark,
     ) -> None:
         self._mark, self._application = mark, application
-        self._options, self._given = options, given
+        self._options, self._given = of_batches(options), given
         self._task: WriteByTask = build_task(statement, mark)
         self._metadata = statement.metadata
 

@@ -37,7 +37,7 @@ _PROPERTY: Final = "delta."
 
 def storage_options(options: Mapping[str, str]) -> dict[str, Any] | None:
     """The storage options of the profile that is named; None where none is."""
-    name = _given(options).get("profile")
+    name = given_options(options).get("profile")
     if name is None:
         return None
     text = os.environ.get(f"{PROFILE}{name.upper()}")
@@ -57,19 +57,19 @@ def storage_options(options: Mapping[str, str]) -> dict[str, Any] | None:
 
 def place_of(options: Mapping[str, str]) -> str:
     """Where the table is, or is to be."""
-    place = _given(options).get("path")
+    place = given_options(options).get("path")
     if not place:
         raise InvalidArgumentError(
             "The table is not named.",
             reason="Spark was given no path.",
-            remedy="Write .save(path) or .start(path).",
+            remedy="Write .load(path), .save(path) or .start(path).",
         )
     return place
 
 
 def write_options(options: Mapping[str, str], *, overwrite: bool) -> WriteOptions:
     """What is asked of the write; raises `InvalidArgumentError` for options that do not exist."""
-    given = _given(options)
+    given = given_options(options)
     properties = {
         name: value for name, value in options.items() if name.lower().startswith(_PROPERTY)
     }
@@ -85,19 +85,21 @@ def write_options(options: Mapping[str, str], *, overwrite: bool) -> WriteOption
         mode="overwrite" if overwrite else "append",
         replace_where=given.get("replacewhere"),
         partition_overwrite=_overwrite(given.get("partitionoverwritemode", "static")),
-        merge_schema=_flag(given, "mergeSchema"),
-        overwrite_schema=_flag(given, "overwriteSchema"),
+        merge_schema=flag_of(given, "mergeSchema"),
+        overwrite_schema=flag_of(given, "overwriteSchema"),
         partition_by=_columns(given.get("partitionby")),
         cluster_by=_columns(given.get("clusterby")),
         properties=properties,
-        transaction=None if app is None else (app, _read(version, "txnVersion", int)),
+        transaction=None if app is None else (app, parse_option(version, "txnVersion", int)),
         user_metadata=given.get("usermetadata"),
         user_name=given.get("username"),
-        target_file_size=_read(given.get("targetfilesize"), "targetFileSize", parse_byte_size),
+        target_file_size=parse_option(
+            given.get("targetfilesize"), "targetFileSize", parse_byte_size
+        ),
     )
 
 
-def _given(options: Mapping[str, str]) -> dict[str, str]:
+def given_options(options: Mapping[str, str]) -> dict[str, str]:
     """By names in lower case, as Spark hands them on."""
     return {name.lower(): value for name, value in options.items()}
 
@@ -117,7 +119,8 @@ def _overwrite(text: str) -> Any:
     return text.lower()
 
 
-def _flag(given: Mapping[str, str], name: str) -> bool:
+def flag_of(given: Mapping[str, str], name: str) -> bool:
+    """An option that is true or false; it is false where it is not given."""
     text = given.get(name.lower(), "false").lower()
     if text not in {"true", "false"}:
         raise InvalidArgumentError(
@@ -133,12 +136,13 @@ def _columns(text: str | None) -> tuple[str, ...]:
     if not text:
         return ()
     if text.startswith("["):
-        found = _read(text, "partitionBy", orjson.loads)
+        found = parse_option(text, "partitionBy", orjson.loads)
         return tuple(str(name) for name in found or ())
     return tuple(name.strip() for name in text.split(","))
 
 
-def _read(text: str | None, name: str, parse: Callable[[str], Any]) -> Any:
+def parse_option(text: str | None, name: str, parse: Callable[[str], Any]) -> Any:
+    """The value of an option; None where it is not given."""
     if text is None:
         return None
     try:

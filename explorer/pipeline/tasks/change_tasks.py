@@ -8,7 +8,14 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from explorer.log.actions.columns import DELETION_VECTOR, STRING_MAP, TIME
+from explorer.log.actions.columns import (
+    DELETION_VECTOR,
+    STRING_MAP,
+    TIME,
+    int64_scalar,
+    string_scalar,
+    time_column,
+)
 from explorer.pipeline.tasks.file_tasks import Batches
 from explorer.protocol.deletion_vectors import DeletionVectorDescriptor
 from explorer.rows.changes.change_actions import (
@@ -58,6 +65,20 @@ def build_change_tasks(commits: Iterator[CommitChanges]) -> pa.Table:
                 held = []
     tables.append(pa.Table.from_pylist(held, CHANGE_TASKS))
     return pa.concat_tables(tables)
+
+
+def build_insert_tasks(files: pa.Table, version: int, time_ms: int | None) -> pa.Table:
+    """Files with the columns `FILE_COLUMNS`, all live rows of which a version inserts, with the
+    schema `CHANGE_TASKS`."""
+    count = files.num_rows
+    added = {
+        "kind": pa.repeat(string_scalar("insert"), count),
+        "before": pa.nulls(count, DELETION_VECTOR),
+        "version": pa.repeat(int64_scalar(version), count),
+        "time": pa.repeat(time_column([time_ms])[0], count),
+    }
+    arrays = [added[name] if name in added else files[name] for name in CHANGE_TASKS.names]
+    return pa.Table.from_arrays(arrays, schema=CHANGE_TASKS)
 
 
 def spark_feed_schema(request: RowRequest) -> pa.Schema:

@@ -119,7 +119,12 @@ def render_refusal(refusal: Refusal) -> Column:
     """What a row that breaks a rule stops a job with, but for the row itself (`render_row`)."""
     from pyspark.sql import functions as fn
 
-    return fn.lit(b64encode(orjson.dumps(asdict(refusal))).decode())
+    return fn.lit(message_of(refusal))
+
+
+def message_of(refusal: Refusal) -> str:
+    """The text of `render_refusal`: letters and digits, `+`, `/` and `=` alone."""
+    return b64encode(orjson.dumps(asdict(refusal))).decode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,16 +23,28 @@ _Asked = Callable[["Column"], "Column"]
 """Whether a value breaks a rule."""
 
 
-def broken_rules(plan: GatePlan) -> Iterator[tuple[Column, Refusal]]:
-    """Every rule over the table's columns; none of them is null."""
+def broken_rules(plan: GatePlan) -> Iterator[tuple[Column | str, Refusal]]:
+    """Every rule over the table's columns, some as text of SQL; null is as good as false."""
     from pyspark.sql import functions as fn
 
     for name, check in plan.values.columns:
-        column = fn.col(quoted(name))
-        for asked, refusal in _of_value(check):
-            yield fn.coalesce(asked(column), fn.lit(False)), refusal  # noqa: FBT003  # a value
+        yield from _of_column(quoted(name), check)
+        if check.inner:
+            column = fn.col(quoted(name))
+            for asked, refusal in _inside(check):
+                yield asked(column), refusal
     for rule in plan.row_rules:
         yield _of_row(rule), not_as_generated(rule) if rule.kind == "generated" else not_true(rule)
+
+
+def _of_column(column: str, check: ValueCheck) -> Iterator[tuple[str, Refusal]]:
+    """The rules of a column itself. As text they are taken by Spark all at once, where each
+    operation on a `Column` takes a call that lasts as long as a hundred columns of text."""
+    if check.not_null:
+        yield f"{column} IS NULL", not_null(check.path)
+    if check.characters is not None:
+        length, text = check.characters.length, check.characters.text
+        yield f"length({column}) > {length}", too_long(check.path, text)
 
 
 def _of_row(rule: RowRule) -> Column:
@@ -53,6 +65,12 @@ def _of_value(check: ValueCheck) -> Iterator[tuple[_Asked, Refusal]]:
     if check.characters is not None:
         length, text = check.characters.length, check.characters.text
         yield lambda value: fn.length(value) > fn.lit(length), too_long(check.path, text)
+    yield from _inside(check)
+
+
+def _inside(check: ValueCheck) -> Iterator[tuple[_Asked, Refusal]]:
+    from pyspark.sql import functions as fn
+
     for name, inner in check.fields:
         for asked, refusal in _of_value(inner):
             yield _in_field(name, asked), refusal

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from explorer.pipeline.jobs.failures import clear_errors
 from explorer.pipeline.native.pushdown import quoted
 from explorer.pipeline.tasks.task_failures import (
     ShownRow,
+    message_of,
     raise_refusal,
     render_refusal,
     render_row,
@@ -132,6 +134,9 @@ class _Numbering:
 def _with_columns(
     frame: DataFrame, plan: GatePlan, numbering: _Numbering, carried: Sequence[str]
 ) -> DataFrame:
+    if plan.is_unchanged:
+        # no name of the caller's frame is left by which an expression could mean another column
+        return frame.toDF(*plan.schema.names, *carried)
     early = [item for item in plan.columns if not _is_generated(item)]
     late = [item for item in plan.columns if _is_generated(item)]
     casts = {item.field.name: item for item in early}
@@ -212,24 +217,38 @@ def _held_to_rules(frame: DataFrame, plan: GatePlan) -> DataFrame:
     rules = list(broken_rules(plan))
     if not rules:
         return frame
-    broken: Column | None = None
-    for is_broken, refusal in rules:
-        message = render_refusal(refusal)
-        broken = fn.when(is_broken, message) if broken is None else broken.when(is_broken, message)
-    assert broken is not None
+    # flat CASEs: a chain of many ORs is a tree too deep for Spark
+    broken = fn.coalesce(*_cases(rules))
     about = tuple(dict.fromkeys(name for _, refusal in rules for name in refusal.about))
     stop = _Stop(plan.schema).where(broken, about).cast("boolean")
     # always true, and nothing that Spark could move past another operation
     passes = fn.monotonically_increasing_id() >= fn.lit(0)
-    # one flat CASE: a chain of many ORs is a tree too deep for Spark
     return frame.filter(fn.when(broken.isNotNull(), stop).otherwise(passes))
+
+
+def _cases(rules: list[tuple[Column | str, Refusal]]) -> Iterator[Column]:
+    """The messages of rules that a row breaks, in the order of the rules; null for none."""
+    from pyspark.sql import functions as fn
+
+    for is_text, some in groupby(rules, lambda rule: isinstance(rule[0], str)):
+        if is_text:
+            whens = (f"WHEN {asked} THEN '{message_of(refusal)}'" for asked, refusal in some)
+            yield fn.expr(f"CASE {' '.join(whens)} END")
+            continue
+        case: Column | None = None
+        for asked, refusal in some:
+            assert not isinstance(asked, str)
+            message = render_refusal(refusal)
+            case = fn.when(asked, message) if case is None else case.when(asked, message)
+        assert case is not None
+        yield case
 
 
 class _Stop:
     """What raises a refusal with the row of a frame that asks for it.
 
     To make a column takes milliseconds of Spark's driver, and there may be hundreds of rules: the
-    values that all of them show are one column.
+    values that all of them show are one column, made of one text of SQL.
     """
 
     def __init__(self, columns: StructType) -> None:
@@ -267,13 +286,10 @@ class _Stop:
 def _texts(fields: tuple[StructField, ...]) -> Column:
     from pyspark.sql import functions as fn
 
-    return fn.array(*(_shown(item.name) for item in fields))
-
-
-def _shown(name: str) -> Column:
-    from pyspark.sql import functions as fn
-
-    return fn.substring(_of(name).cast("string"), 1, _SHOWN_CHARACTERS)
+    shown = (
+        f"substring(CAST({quoted(item.name)} AS STRING), 1, {_SHOWN_CHARACTERS})" for item in fields
+    )
+    return fn.expr(f"array({', '.join(shown)})")
 
 
 def _of(name: str) -> Column:

@@ -10,12 +10,14 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
+from explorer.protocol.actions import Metadata
 from explorer.protocol.features.column_mapping import (
     FIELD_ID_KEY,
     PHYSICAL_NAME_KEY,
     field_id,
 )
-from explorer.protocol.schema import StructField, StructType
+from explorer.protocol.known_properties import COLUMN_MAPPING_MAX_ID, COLUMN_MAPPING_MODE
+from explorer.protocol.schema import StructField, StructType, parse_schema, render_schema
 from explorer.protocol.schema_walk import map_fields, walk_fields
 
 
@@ -60,3 +62,22 @@ def assign_columns(
         return replace(field, metadata={**field.metadata, **named})
 
     return map_fields(schema, assigned), highest
+
+
+def map_columns(metadata: Metadata) -> Metadata:
+    """The metadata of a table that is there, mapped by name: each column has an id, and in files
+    the name that it has; as they are where columns are mapped already.
+
+    Ids go on behind those that were given out before: a restore to a version without a mapping
+    keeps count of them.
+    """
+    if COLUMN_MAPPING_MODE.value_of(metadata.configuration) != "none":
+        return metadata
+    given = COLUMN_MAPPING_MAX_ID.value_of(metadata.configuration)
+    schema, highest = assign_columns(parse_schema(metadata.schema_string), given)
+    added = {COLUMN_MAPPING_MODE.name: "name", COLUMN_MAPPING_MAX_ID.name: str(highest)}
+    return replace(
+        metadata,
+        schema_string=render_schema(schema),
+        configuration={**metadata.configuration, **added},
+    )

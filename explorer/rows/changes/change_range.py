@@ -189,17 +189,11 @@ def read_listed_commit(store: ReadStore, version: int) -> bytes:
 
 
 def _check_schemas(states: Mapping[int, TableState], end: Snapshot) -> None:
-    for name in end.schema.names:
-        if name.lower() in CHANGE_COLUMNS:
-            raise _unavailable(
-                f"The table has a column {name[:60]!r} of its own.",
-                "The feed adds columns of that name.",
-                "Rename the column.",
-            )
+    check_feed_names(end.schema)
     for version, state in states.items():
-        broken = [change for change in schema_changes(state, end) if _breaks(change)]
+        broken = breaking_changes(state, end)
         if broken:
-            shown = "; ".join(_shown(change) for change in broken[:_SHOWN_CHANGES])
+            shown = render_changes(broken)
             raise _unavailable(
                 f"Between version {version} and version {end.version} the schema changed in a "
                 f"way that one table of changes cannot show: {shown}.",
@@ -207,6 +201,28 @@ def _check_schemas(states: Mapping[int, TableState], end: Snapshot) -> None:
                 f"version {version} it cannot be told what they were, or some would be lost.",
                 "Read the changes in two ranges, before that change and from it on.",
             )
+
+
+def check_feed_names(schema: StructType) -> None:
+    """Raise `UnsupportedError` where a column is called like one that the feed adds."""
+    for name in schema.names:
+        if name.lower() in CHANGE_COLUMNS:
+            raise _unavailable(
+                f"The table has a column {name[:60]!r} of its own.",
+                "The feed adds columns of that name.",
+                "Rename the column.",
+            )
+
+
+def breaking_changes(state: TableState, end: Snapshot) -> list[SchemaChange]:
+    """The changes from the one to the other after which rows of the first cannot be read by the
+    schema of the second, or some of their values would be lost."""
+    return [change for change in schema_changes(state, end) if _breaks(change)]
+
+
+def render_changes(changes: Sequence[SchemaChange]) -> str:
+    """The first few changes, for a message."""
+    return "; ".join(_shown(change) for change in changes[:_SHOWN_CHANGES])
 
 
 def _breaks(change: SchemaChange) -> bool:

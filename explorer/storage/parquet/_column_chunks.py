@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from explorer.storage.parquet._thrift_compact import BINARY, I32, I64, LIST, STRUCT
 from explorer.storage.parquet._thrift_fields import Fields, Wire, number_in, read_fields
-from explorer.storage.parquet.thrift_compact import BINARY, I32, I64, LIST, STRUCT
 from explorer.storage.ports import ByteRange
 
 # the fields that lead to a chunk: FileMetaData, RowGroup, ColumnChunk, ColumnMetaData

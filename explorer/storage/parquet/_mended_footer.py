@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from explorer.storage.parquet._page_headers import read_footer
-from explorer.storage.parquet.thrift_compact import Struct, parse_struct, render_struct
+from explorer.storage.parquet._thrift_compact import Struct, parse_struct, render_struct
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from explorer.storage.parquet._column_chunks import ColumnChunk, follow_chunks
+from explorer.storage.parquet._thrift_compact import I32, STRUCT
 from explorer.storage.parquet._thrift_fields import Fields, Wire, number_in, read_fields
-from explorer.storage.parquet.thrift_compact import I32, STRUCT
 
 if TYPE_CHECKING:
     import pyarrow as pa

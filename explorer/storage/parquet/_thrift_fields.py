@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from explorer.storage.parquet.thrift_compact import (
+from explorer.storage.parquet._thrift_compact import (
     BINARY,
     BYTE,
     DOUBLE,

@@ -23,6 +23,7 @@ from explorer.protocol.schema import (
 from explorer.protocol.schema_walk import render_path, walk_fields, walk_types
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 from explorer.transaction.rules.mapping_rules import name_rule, validate_ids_given_out
+from explorer.transaction.rules.row_rules import not_null_rule
 from explorer.transaction.rules.type_rules import type_rule
 
 _FEATURES_OF_TYPES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -50,7 +51,7 @@ def validate_fields(change: Change, before: Described) -> Problems:
     for match in match_schemas(before, change.after):
         if isinstance(match, MatchedField):
             yield from validate_name(match)
-            yield from _matched_field(match)
+            yield from _matched_field(match, change)
             continue
         yield from validate_type(match)
         yield from validate_length(match)
@@ -58,7 +59,7 @@ def validate_fields(change: Change, before: Described) -> Problems:
             yield _null_problem(render_path(match.path_after))
 
 
-def _matched_field(match: MatchedField) -> Problems:
+def _matched_field(match: MatchedField, change: Change) -> Problems:
     old, new = match.before, match.after
     if new is None:
         return
@@ -71,7 +72,10 @@ def _matched_field(match: MatchedField) -> Problems:
             remedy="Add the column first, and set its default in a later commit.",
         )
     if not new.nullable and (old is None or old.nullable):
-        yield _null_problem(path)
+        found = not_null_rule(path) in change.staged.promises.validated
+        # what is written meanwhile was not looked at
+        if old is None or not (found and change.has_read_every_row):
+            yield _null_problem(path)
     filled = _filled_by(new)
     if filled is not None and (old is None or _filled_by(old) != filled):
         yield problem(

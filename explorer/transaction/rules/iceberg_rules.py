@@ -4,13 +4,19 @@ Materialize Partition Columns)."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from typing import Final
 
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.protocol.features.column_mapping import NESTED_IDS_KEY, field_id, physical_name
+from explorer.protocol.features.column_mapping import field_id
+from explorer.protocol.features.iceberg import (
+    ICEBERG_V1,
+    ICEBERG_V2,
+    ids_by_way,
+    nested_ids,
+    ways_into,
+)
 from explorer.protocol.known_properties import ICEBERG_COMPAT_V1, ICEBERG_COMPAT_V2
 from explorer.protocol.schema import (
     VOID,
@@ -19,7 +25,6 @@ from explorer.protocol.schema import (
     DecimalType,
     MapType,
     PrimitiveType,
-    StructField,
     StructType,
     render_type,
 )
@@ -30,10 +35,8 @@ from explorer.transaction.rules.file_rules import counts_of
 from explorer.transaction.rules.type_rules import newly_recorded_changes
 from explorer.transaction.staged import ValidatedRule
 
-_V1, _V2 = "icebergCompatV1", "icebergCompatV2"
+_V1, _V2 = ICEBERG_V1, ICEBERG_V2
 _PROPERTIES: Final = {_V1: ICEBERG_COMPAT_V1, _V2: ICEBERG_COMPAT_V2}
-_NESTED_IDS: Final = ("parquet.field.nested.ids", NESTED_IDS_KEY)
-"""Where they stand: by the specification, and as the reference writes them."""
 _MOST_IDS: Final = 2**31
 _V2_TYPES: Final = frozenset(
     {
@@ -182,43 +185,20 @@ def _nested(schema: StructType, name: str) -> Problems:
     """Elements of arrays, keys and values of maps have ids, kept by the field around them and
     named by the way to them, as `col.value.element`."""
     fields = [place.field for place in walk_fields(schema)]
-    lacking = [field.name for field in fields if not _has_nested_ids(field)]
+    lacking = [
+        field.name
+        for field in fields
+        if len(ids_by_way(field)) < len(list(ways_into(field.data_type)))
+    ]
     if lacking:
         yield _problem(name, f"Elements, keys and values of {shown(lacking)} have no ids.")
-    nested = [number for field in fields for number in _nested_ids(field).values()]
+    nested = [number for field in fields for number in nested_ids(field).values()]
     if wrong := [number for number in nested if not _is_id(number)]:
         yield _problem(name, f"{shown([str(number) for number in wrong])} is not an id of 32 bits.")
     known = [number for field in fields if (number := field_id(field)) is not None]
     counts = Counter(number for number in (*nested, *known) if _is_id(number))
     if twice := [str(number) for number, count in counts.items() if count > 1]:
         yield _problem(name, f"Ids are given out twice: {shown(twice)}.")
-
-
-def _has_nested_ids(field: StructField) -> bool:
-    ways = list(_ways_into(field.data_type))
-    ids = _nested_ids(field)
-    # the specification says the name, and a renamed column keeps its keys
-    names = {field.name, physical_name(field, "name")}
-    return any(all(f"{name}{way}" in ids for way in ways) for name in names)
-
-
-def _nested_ids(field: StructField) -> Mapping[str, object]:
-    """The ids that a field keeps of what lies in its arrays and maps."""
-    held = (field.metadata.get(key) for key in _NESTED_IDS)
-    return next((ids for ids in held if isinstance(ids, dict)), {})
-
-
-def _ways_into(kind: object) -> Iterator[str]:
-    """`.element`, `.key` and `.value`, down to the next field."""
-    if isinstance(kind, ArrayType):
-        parts = {".element": kind.element_type}
-    elif isinstance(kind, MapType):
-        parts = {".key": kind.key_type, ".value": kind.value_type}
-    else:
-        return
-    for way, below in parts.items():
-        yield way
-        yield from (f"{way}{further}" for further in _ways_into(below))
 
 
 def _is_id(number: object) -> bool:

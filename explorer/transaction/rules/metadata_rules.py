@@ -102,8 +102,8 @@ def _partitioning(change: Change) -> Problems:
     before = change.before
     if not change.staged.promises.recommits:
         yield from _layout(after, before)
-    if before is None or columns == before.metadata.partition_columns:
-        return
+    if before is None or _in_files(after) == _in_files(before):
+        return  # files name them by what a rename leaves as it is
     if not (change.removes_every_live_file or change.is_restore):
         yield problem(
             "The commit changes the partition columns.",
@@ -111,6 +111,12 @@ def _partitioning(change: Change) -> Problems:
             spec="Change Metadata",
             remedy="Rewrite the table instead.",
         )
+
+
+def _in_files(table: Described) -> list[str]:
+    """The partition columns as files name them."""
+    physical = {field.name: table.physical_name(field) for field in table.schema.fields}
+    return [physical.get(name, name) for name in table.metadata.partition_columns]
 
 
 def _layout(after: Described, before: Described | None) -> Problems:

@@ -29,6 +29,12 @@ _KINDS: Final = {
 }
 
 
+def not_null_rule(path: str) -> ValidatedRule:
+    """The rule that the column of that path, as text, may not be null: what is promised by whoever
+    found no null in it."""
+    return ValidatedRule(key=f"{path} nullable", expression="")
+
+
 def rules_for_rows(table: Described) -> Iterator[tuple[ValidatedRule, str]]:
     """Every rule that a new row of a table has to meet, and its kind.
 

@@ -72,7 +72,6 @@ def change_form(
     *,
     with_feed: bool,
     target_bytes: int = DEFAULT_FILE_BYTES,
-    with_partitions: bool = False,
 ) -> ChangeForm:
     """The form of changed rows of a table with this protocol and metadata: those of the version
     that is to be."""
@@ -81,7 +80,6 @@ def change_form(
             protocol,
             metadata,
             target_bytes=target_bytes,
-            with_partitions=with_partitions,
             with_ids=True,
         ),
         feed=change_data_form(protocol, metadata) if with_feed else None,

@@ -3,7 +3,7 @@ Remove File, Add CDC File)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -60,11 +60,12 @@ class RowChanges:
         """The removes, at that time in milliseconds."""
         return removes_of(pa.concat_tables([self.removed, self.hidden.before]), now)
 
-    def adds(self) -> Iterator[pa.RecordBatch]:
-        """The adds: files that stay keep their ids, new ones get some by the commit."""
+    def adds(self, tags: Mapping[str, str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The adds: files that stay keep their ids, new ones have `tags` and get ids by the
+        commit."""
         yield from self.hidden.after.to_batches()
         for table in (self.copied, self.written):
-            yield from adds_of(table).to_batches()
+            yield from adds_of(table, tags=tags).to_batches()
 
     def change_data(self) -> Iterator[AddCDCFile]:
         """The actions of change data files."""

@@ -72,8 +72,8 @@ def unknown_outcome(staged: StagedCommit, version: int, paths: Sequence[str]) ->
         f"It is unknown whether version {version} was committed.",
         reason="The store failed while it was asked to create the commit, and does not show "
         f"what became of it. Its transaction id is {staged.provenance.transaction_id}.{files}",
-        remedy="Nothing was deleted. Look at the history for this transaction id before writing "
-        "the rows again; if it never appears, vacuum removes the files.",
+        remedy="Nothing was deleted. Look for this transaction id in the newest commits before "
+        "writing the rows again; if it never appears, vacuum removes the files.",
         kind="outcome_unknown",
         spec="Delta Log Entries",
     )

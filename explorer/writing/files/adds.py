@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pyarrow as pa
 
-from explorer.log.actions.columns import TIME, string_column
+from explorer.log.actions.columns import TIME, string_column, string_map_column
 from explorer.log.plain_arrays import TRUE
 from explorer.protocol.paths import encode_path
 
 
-def adds_of(written: pa.Table, *, clustering_provider: str | None = None) -> pa.Table:
-    """The adds of what was written, with the schema `WRITTEN_ROWS`. They have no row ids, which
-    the commit gives."""
+def adds_of(
+    written: pa.Table,
+    *,
+    tags: Mapping[str, str] | None = None,
+    clustering_provider: str | None = None,
+) -> pa.Table:
+    """The adds of what was written, with the schema `WRITTEN_ROWS`, each with these `tags`. They
+    have no row ids, which the commit gives."""
     count = written.num_rows
     arrays = {
         "path": string_column([encode_path(path) for path in written.column("path").to_pylist()]),
@@ -21,6 +28,8 @@ def adds_of(written: pa.Table, *, clustering_provider: str | None = None) -> pa.
         "data_change": pa.repeat(TRUE, count),
         "stats": written.column("stats"),
     }
+    if tags:
+        arrays["tags"] = string_map_column([tags] * count)
     if clustering_provider is not None:
         arrays["clustering_provider"] = string_column([clustering_provider] * count)
     return pa.table(arrays)

@@ -48,20 +48,16 @@ def codec_of(metadata: Metadata) -> str:
     return _CODECS.get(name, name)
 
 
-def file_form(
-    protocol: Protocol, metadata: Metadata, *, new_rows: bool = False, with_partitions: bool = False
-) -> FileForm:
+def file_form(protocol: Protocol, metadata: Metadata, *, new_rows: bool = False) -> FileForm:
     """How new data files of a table look.
 
     Rows that are written again keep their ids in two hidden columns where the table tracks rows;
-    `new_rows` have none yet. `with_partitions` says that files hold the partition columns too.
+    `new_rows` have none yet.
     """
     mode = column_mapping_mode(protocol, metadata.configuration)
     prefix = STRING_PREFIX.value_of(metadata.configuration)
     return FileForm(
-        schema=written_schema(
-            protocol, metadata, with_ids=not new_rows, with_partitions=with_partitions
-        ),
+        schema=written_schema(protocol, metadata, with_ids=not new_rows),
         statistics=tuple(physical_path(place, mode) for place in indexed_places(metadata)),
         string_prefix=DEFAULT_STRING_PREFIX if prefix is None else prefix,
         codec=codec_of(metadata),

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from explorer.log.actions.columns import int32_column, int64_column, string_column
 from explorer.protocol.statistics import RunningStatistics
+from explorer.storage.parquet.threaded_writer import EncodingThreads, ThreadedOutput
 from explorer.storage.parquet.writer import ROWS_PER_GROUP, ParquetOutput, WriterSettings
 from explorer.storage.ports import OutputStore, WriteStore, offers
 from explorer.writing.files.file_form import FileForm
@@ -40,6 +41,9 @@ A group without rows has one row without a path."""
 
 _ROW_GROUP_BYTES: Final = 128 * 2**20
 
+_WORTH_THREADS: Final = 8 * 2**20
+"""Bytes of rows in a file's first row group, below which threads cost more than they save."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenFile:
@@ -55,17 +59,19 @@ class WrittenFile:
 
 class NewFile:
     """One data file while it is written; there is none before it is whole, and none without
-    rows."""
+    rows. With `threads` one row group is encoded while the rows of the next come."""
 
-    def __init__(self, store: WriteStore, path: str, form: FileForm) -> None:
-        self._store = store
+    def __init__(
+        self, store: WriteStore, path: str, form: FileForm, threads: EncodingThreads | None = None
+    ) -> None:
+        self._store, self._threads = store, threads
         self.path = path
         self._form = form
         self._statistics = RunningStatistics(form.statistics, form.string_prefix)
         self._held: list[pa.Table] = []
         self._held_rows = self._held_bytes = 0
         self._open: contextlib.ExitStack | None = None
-        self._file: ParquetOutput | None = None
+        self._file: ParquetOutput | ThreadedOutput | None = None
         self._sink: Any = None
 
     def __enter__(self) -> NewFile:
@@ -101,8 +107,10 @@ class NewFile:
 
     def add(self, rows: pa.Table) -> None:
         """Further rows, in this order."""
-        for start in range(0, rows.num_rows, ROWS_PER_GROUP):
-            part = rows.slice(start, ROWS_PER_GROUP)
+        start = 0
+        while start < rows.num_rows:
+            part = rows.slice(start, ROWS_PER_GROUP - self._held_rows)
+            start += part.num_rows
             self._held.append(part)
             self._held_rows += part.num_rows
             self._held_bytes += part.nbytes
@@ -111,17 +119,30 @@ class NewFile:
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of rows in memory that are not in the file yet."""
+        """Bytes of rows in memory that can be flushed."""
         return self._held_bytes
 
+    def reaches(self, size: int) -> bool:
+        """Whether the file has so many bytes, without the rows that can be flushed."""
+        if self._sink is None or self._file is None:
+            return False
+        if isinstance(self._file, ThreadedOutput):
+            if self._sink.tell() + self._file.waiting_bytes < size:
+                return False
+            self._file.settle()
+        return int(self._sink.tell()) >= size
+
     @property
-    def size(self) -> int:
-        """Bytes that the file has so far, without the rows that are held."""
-        return 0 if self._sink is None else int(self._sink.tell())
+    def memory_bytes(self) -> int:
+        """Bytes of all rows in memory."""
+        waiting = self._file.waiting_bytes if isinstance(self._file, ThreadedOutput) else 0
+        return self._held_bytes + waiting
 
     def flush(self) -> None:
-        """Write the rows that are held, as a row group."""
+        """Write the rows that are held, as a row group, and keep none in memory."""
         self._flush()
+        if isinstance(self._file, ThreadedOutput):
+            self._file.settle()
 
     def written(self) -> WrittenFile:
         """What became of it, after the block."""
@@ -142,10 +163,10 @@ class NewFile:
         rows = pa.concat_tables(self._held)
         self._held, self._held_rows, self._held_bytes = [], 0, 0
         self._statistics.add(rows)
-        file = self._file or self._begin()
+        file = self._file or self._begin(rows)
         file.write(rows)
 
-    def _begin(self) -> ParquetOutput:
+    def _begin(self, rows: pa.Table) -> ParquetOutput | ThreadedOutput:
         self._open = stack = contextlib.ExitStack()
         self._sink = sink = stack.enter_context(_output(self._store, self.path))
         settings = WriterSettings(
@@ -154,8 +175,14 @@ class NewFile:
             decimals_as_integers=True,
             page_checksums=True,
         )
-        self._file = stack.enter_context(ParquetOutput(sink, self._form.schema, settings))
-        return self._file
+        schema, threads = self._form.schema, self._threads
+        file: ParquetOutput | ThreadedOutput
+        if threads is None or rows.nbytes < _WORTH_THREADS:
+            file = stack.enter_context(ParquetOutput(sink, schema, settings))
+        else:
+            file = stack.enter_context(ThreadedOutput(sink, schema, settings, threads))
+        self._file = file
+        return file
 
 
 @contextlib.contextmanager

@@ -27,7 +27,8 @@ from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.arrow_types import arrow_schema, stored_schema
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.protocol.schema import parse_schema
-from explorer.rows.stored_rows import keeps_row_ids
+from explorer.rows.stored_rows import keeps_row_ids, stored_names
+from explorer.storage.parquet.threaded_writer import EncodingThreads
 from explorer.storage.ports import WriteStore
 from explorer.writing.files._partition_keys import PartitionKey, split_by_partition
 from explorer.writing.files.file_form import FileForm, file_form
@@ -97,7 +98,6 @@ def row_form(
     metadata: Metadata,
     *,
     target_bytes: int = DEFAULT_FILE_BYTES,
-    with_partitions: bool = False,
     with_ids: bool = False,
 ) -> RowForm:
     """The form of new rows of a table with this protocol and metadata; `with_ids` of rows that may
@@ -106,9 +106,9 @@ def row_form(
     schema = parse_schema(metadata.schema_string)
     fields = {item.name: item for item in schema.fields}
     partitions = metadata.partition_columns
-    left_out = () if with_partitions else partitions
     rows = arrow_schema(stored_schema(schema, "none"))
-    form = file_form(protocol, metadata, new_rows=not with_ids, with_partitions=with_partitions)
+    names = [name for name in stored_names(protocol, metadata) if name in rows.names]
+    form = file_form(protocol, metadata, new_rows=not with_ids)
     ids: tuple[str, ...] = ()
     if with_ids and keeps_row_ids(protocol, metadata):
         ids = tuple(form.schema.names[-2:])
@@ -119,7 +119,7 @@ def row_form(
         protocol=protocol,
         metadata=metadata,
         rows=rows,
-        names=tuple(name for name in rows.names if name not in left_out),
+        names=(*names, *ids),
         partitions=tuple((name, physical_name(fields[name], mode)) for name in partitions),
         target_bytes=target_bytes,
         ids=ids,
@@ -159,6 +159,7 @@ class RowFiles:
         self._whole: list[str] = []
         self._number = 0
         self._flush_bytes = max(2**16, form.target_bytes)
+        self._threads = EncodingThreads()
 
     def __enter__(self) -> RowFiles:
         """Nothing is written before there are rows."""
@@ -171,15 +172,16 @@ class RowFiles:
         trace: TracebackType | None,
     ) -> None:
         """All files whole, or none."""
-        if error is not None:
-            self._abandon(error)
-            return
-        try:
-            for key in list(self._open):
-                self._close(key)
-        except BaseException as failure:
-            self._abandon(failure)
-            raise
+        with contextlib.closing(self._threads):
+            if error is not None:
+                self._abandon(error)
+                return
+            try:
+                for key in list(self._open):
+                    self._close(key)
+            except BaseException as failure:
+                self._abandon(failure)
+                raise
 
     def add(self, rows: pa.RecordBatch) -> None:
         """Further rows, with at least the columns of `RowForm.rows`, in types that hold the same
@@ -187,8 +189,8 @@ class RowFiles:
         for piece in _pieces(conform(rows, self._form.rows), min(_PIECE, self._flush_bytes)):
             for key, part in split_by_partition(piece, [name for name, _ in self._form.partitions]):
                 self._add(key, part)
-        while sum(file.held_bytes for file in self._open.values()) > _MOST_HELD:
-            max(self._open.values(), key=lambda file: file.held_bytes).flush()
+        while sum(file.memory_bytes for file in self._open.values()) > _MOST_HELD:
+            max(self._open.values(), key=lambda file: file.memory_bytes).flush()
 
     def written(self) -> pa.RecordBatch:
         """What became of it, after the block, with the schema `WRITTEN_ROWS`."""
@@ -217,7 +219,7 @@ class RowFiles:
         file.add(pa.Table.from_batches([stored]))
         if file.held_bytes >= self._flush_bytes:
             file.flush()
-        if file.size >= self._form.target_bytes:
+        if file.reaches(self._form.target_bytes):
             self._close(key)
 
     def _begin(self, key: PartitionKey) -> NewFile:
@@ -233,7 +235,7 @@ class RowFiles:
         # so many files of one task would need a fourth digit, which is no fault
         target = f"{self._form.folder}{folder}{self._form.label}-{self._task:05}-{self._statement}"
         path = self._form.file.path(target, self._attempt, number)
-        return NewFile(self._store, path, self._form.file)
+        return NewFile(self._store, path, self._form.file, self._threads)
 
     def _close(self, key: PartitionKey) -> None:
         file = self._open.pop(key)

@@ -16,6 +16,7 @@ from explorer.protocol.features.registry import (
     supported_features,
 )
 from explorer.protocol.known_properties import (
+    COLUMN_MAPPING_MODE,
     ICEBERG_COMPAT_V1,
     ICEBERG_COMPAT_V2,
     ICEBERG_COMPAT_V3,
@@ -45,9 +46,8 @@ _USUAL_VERSIONS: Final = (1, 2)
 
 _ON: Final = ("supported", "enabled")
 _BY_A_SERVICE: Final = "delta.coordinatedcommits."
-_ICEBERG: Final = (
-    ICEBERG_COMPAT_V1,
-    ICEBERG_COMPAT_V2,
+_CONVERTIBLE: Final = (ICEBERG_COMPAT_V1, ICEBERG_COMPAT_V2)
+_NOT_WRITTEN: Final = (
     ICEBERG_COMPAT_V3,
     ICEBERG_WRITER_COMPAT_V1,
     ICEBERG_WRITER_COMPAT_V3,
@@ -87,6 +87,9 @@ def parse_properties(properties: Mapping[str, str | bool | int]) -> AskedPropert
     for problem in validate_properties(configuration):
         raise _refused(problem.problem, problem.reason, problem.remedy)
     _check_formats(configuration)
+    if any(item.value_of(configuration) for item in _CONVERTIBLE):
+        # as in the reference: both sets of rules ask for it, and names are what others expect
+        configuration.setdefault(COLUMN_MAPPING_MODE.name, "name")
     features += _features_of_versions(versions)
     return AskedProperties(configuration=configuration, features=tuple(dict.fromkeys(features)))
 
@@ -169,14 +172,13 @@ def _version(versions: Mapping[str, str], name: str, usual: int, highest: int) -
 
 
 def _check_formats(configuration: Mapping[str, str]) -> None:
-    asked = [item.name for item in _ICEBERG if item.value_of(configuration)]
+    asked = [item.name for item in _NOT_WRITTEN if item.value_of(configuration)]
     if UNIVERSAL_FORMATS.value_of(configuration).strip():
         asked.append(UNIVERSAL_FORMATS.name)
     if asked:
         raise _refused(
             f"{asked[0]} cannot be set on a new table here.",
-            "The metadata of other formats is not written here, nor the ids that they need "
-            "inside lists and maps.",
+            "The metadata of other formats is not written here, nor what this asks of files.",
             "Leave it out, or create the table with an engine that writes Iceberg beside Delta.",
         )
 

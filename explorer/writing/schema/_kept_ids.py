@@ -7,10 +7,10 @@ from typing import Final
 
 from explorer.protocol.features.column_mapping import (
     FIELD_ID_KEY,
-    NESTED_IDS_KEY,
     PHYSICAL_NAME_KEY,
 )
 from explorer.protocol.features.column_rules import IDENTITY_KEYS, identity_column
+from explorer.protocol.features.iceberg import NESTED_ID_KEYS
 from explorer.protocol.schema import ArrayType, DataType, MapType, StructType
 
 _LAST_NUMBER: Final = f"{IDENTITY_KEYS}highWaterMark"
@@ -26,7 +26,7 @@ def with_kept_ids(data: StructType, held: StructType) -> StructType:
         if other is not None and _may_keep(item.data_type, other.data_type):
             kept = {
                 key: other.metadata[key]
-                for key in (FIELD_ID_KEY, PHYSICAL_NAME_KEY, NESTED_IDS_KEY)
+                for key in (FIELD_ID_KEY, PHYSICAL_NAME_KEY, *NESTED_ID_KEYS)
                 if key in other.metadata
             }
             kind = _kept_inside(item.data_type, other.data_type)

@@ -4,7 +4,6 @@ Serialization, Clustered Table)."""
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -20,7 +19,7 @@ from explorer.protocol.schema import (
     parse_schema,
     render_type,
 )
-from explorer.protocol.schema_walk import FieldPlace, leaf_fields
+from explorer.protocol.schema_walk import FieldPlace, leaf_fields, parse_path
 
 _MOST_CLUSTERING_COLUMNS: Final = 4
 _BOUNDED: Final = frozenset(
@@ -30,7 +29,6 @@ _BOUNDED: Final = frozenset(
 """Types by which files can be skipped, decimals apart, as the reference has it."""
 
 _SHOWN: Final = 120
-_STEP: Final = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 
 
 def partition_names(partition_by: Sequence[str], schema: StructType) -> tuple[str, ...]:
@@ -96,18 +94,12 @@ def _place(name: str, schema: StructType) -> FieldPlace:
     """The column of that name, dots and all, before the one that the path leads to; as it is
     spelled, before any with other capital letters."""
     places = list(leaf_fields(schema))
-    ways = [(name,), _names(name)]
+    ways = [(name,), parse_path(name)]
     for way in [*ways, *(tuple(step.lower() for step in way) for way in ways)]:
         for place in places:
             if way in (place.names, tuple(step.lower() for step in place.names)):
                 return place
     raise _missing("clustering", name, [place.path for place in places], "Clustered Table")
-
-
-def _names(text: str) -> FieldPath:
-    """The steps of a path as `render_path` writes it."""
-    steps = [step for step in _STEP.findall(text) if step]
-    return tuple(step[1:-1].replace("``", "`") if step.startswith("`") else step for step in steps)
 
 
 def _check_statistics(place: FieldPlace, indexed: set[FieldPath]) -> None:

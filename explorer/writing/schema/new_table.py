@@ -18,6 +18,7 @@ from explorer.protocol.commit_json import Action
 from explorer.protocol.features.clustering import clustering_in
 from explorer.protocol.features.column_ids import assign_columns
 from explorer.protocol.features.evolution import with_features
+from explorer.protocol.features.iceberg import assign_nested_ids
 from explorer.protocol.features.registry import is_supported, supported_features
 from explorer.protocol.features.row_columns import row_column_names
 from explorer.protocol.known_properties import (
@@ -26,6 +27,7 @@ from explorer.protocol.known_properties import (
     COLUMN_MAPPING_MAX_ID,
     COLUMN_MAPPING_MODE,
     DELETION_VECTORS,
+    ICEBERG_COMPAT_V2,
     IN_COMMIT_TIMESTAMP_TIME,
     IN_COMMIT_TIMESTAMP_VERSION,
     ROW_COMMIT_VERSION_COLUMN,
@@ -43,18 +45,18 @@ from explorer.transaction.rules.protocol_rules import lacking_features
 from explorer.transaction.rules.row_rules import rules_for_rows
 from explorer.transaction.staged import Promises
 from explorer.writing.schema._asked_properties import AskedProperties, parse_properties
-from explorer.writing.schema._column_checks import (
+from explorer.writing.schema._data_schema import schema_of_data, schema_of_table
+from explorer.writing.schema._judged import check_first, check_later
+from explorer.writing.schema._kept_ids import with_kept_ids, with_last_numbers
+from explorer.writing.schema._layout import clustering_of, partition_names
+from explorer.writing.schema.column_checks import (
     check_filled_columns,
     check_nested_nulls,
     check_new_columns,
     check_properties_of_columns,
     check_schema,
 )
-from explorer.writing.schema._data_schema import schema_of_data, schema_of_table
-from explorer.writing.schema._judged import check_first, check_later
-from explorer.writing.schema._kept_ids import with_kept_ids, with_last_numbers
-from explorer.writing.schema._layout import clustering_of, partition_names
-from explorer.writing.schema._new_ids import NewIds, new_name
+from explorer.writing.schema.new_ids import NewIds, new_name
 
 _LOWEST: Final = Protocol(min_reader_version=1, min_writer_version=1)
 _BY_WISH_ALONE: Final = frozenset({"allowColumnDefaults"})
@@ -228,6 +230,8 @@ def _mapped(metadata: Metadata, columns: StructType, ids: NewIds, given: int = 0
     if COLUMN_MAPPING_MODE.value_of(metadata.configuration) == "none":
         return metadata
     schema, highest = assign_columns(columns, given, new_name(ids))
+    if ICEBERG_COMPAT_V2.value_of(metadata.configuration):
+        schema, highest = assign_nested_ids(schema, highest)
     told = {COLUMN_MAPPING_MAX_ID.name: str(highest)}
     return replace(
         metadata,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import uuid4
 
-from explorer.errors import DeltaError, InvalidArgumentError
+from explorer.errors import InvalidArgumentError
 from explorer.protocol.actions import DomainMetadata, FieldPath, Metadata, Protocol
 from explorer.protocol.commit_json import Action
 from explorer.protocol.features.clustering import (
@@ -18,23 +18,18 @@ from explorer.protocol.features.clustering import (
 )
 from explorer.protocol.features.column_ids import assign_columns
 from explorer.protocol.features.column_mapping import physical_path
-from explorer.protocol.features.column_rules import GENERATION_KEY
 from explorer.protocol.features.evolution import with_features
-from explorer.protocol.features.type_widening import TYPE_CHANGES_KEY, is_widened_by_appends
+from explorer.protocol.features.iceberg import ICEBERG_V2, assign_nested_ids
+from explorer.protocol.features.type_widening import is_widened_by_appends
 from explorer.protocol.known_properties import (
     COLUMN_MAPPING_MAX_ID,
-    TYPE_WIDENING,
-    UNIVERSAL_FORMATS,
 )
 from explorer.protocol.properties import check_constraints
 from explorer.protocol.schema import (
-    VARIANT,
     VOID,
     ArrayType,
     DataType,
-    DecimalType,
     MapType,
-    PrimitiveType,
     StructField,
     StructType,
     parse_schema,
@@ -46,17 +41,24 @@ from explorer.transaction.read_version import ReadVersion
 from explorer.transaction.rules.change import Described
 from explorer.transaction.rules.protocol_rules import lacking_features
 from explorer.transaction.staged import Promises
-from explorer.writing.schema._column_checks import (
-    check_new_columns,
-    check_properties_of_columns,
-    check_schema,
-    columns_of_expression,
-)
 from explorer.writing.schema._data_schema import schema_of_data
 from explorer.writing.schema._judged import check_later
 from explorer.writing.schema._kept_ids import with_kept_ids
 from explorer.writing.schema._layout import clustering_of, partition_names
-from explorer.writing.schema._new_ids import NewIds, new_name
+from explorer.writing.schema.column_checks import (
+    check_new_columns,
+    check_properties_of_columns,
+    check_schema,
+)
+from explorer.writing.schema.expression_columns import check_no_expression, columns_spoken_of
+from explorer.writing.schema.new_ids import NewIds, new_name
+from explorer.writing.schema.widening import (
+    is_simple,
+    is_taken_by_formats,
+    may_widen,
+    recorded_change,
+    with_recorded,
+)
 
 _BY_THEMSELVES: Final = frozenset({"variantType"})
 """Features that the reference adds to a table that is there because a new column needs them;
@@ -105,7 +107,7 @@ def merge_schema(
     column whose type would change is part of an expression of the table, and for a feature that
     a new column needs and that only a person may enable.
     """
-    table = _described(base)
+    table = described_version(base)
     check_schema(incoming)
     data = schema_of_data(incoming)
     merging = _Merging(table)
@@ -115,9 +117,9 @@ def merge_schema(
     check_new_columns(
         (place for place in walk_fields(merged) if place.names in merging.added), table.mode
     )
-    _check_expressions(table, merging.retyped)
-    metadata = _with_ids(table, merged, ids)
-    change = _with_protocol(base, table, metadata, ())
+    check_no_expression(table, merging.retyped, "The type of {} would change")
+    metadata = with_ids(table, merged, ids)
+    change = with_protocol(base, table, metadata, ())
     check_later(base, change.actions, Promises())
     return change
 
@@ -142,18 +144,18 @@ def overwrite_schema(
     Raises `InvalidArgumentError` where a constraint speaks of a column that is gone, where the
     layout needs one, and what `build_new_table` raises for columns.
     """
-    table = _described(base)
+    table = described_version(base)
     check_schema(incoming)
     data = schema_of_data(incoming)
     partition_columns = _partitioning(table, data, partition_by, cluster_by)
     check_new_columns(walk_fields(data), table.mode)
     if table.mode != "none":
         data = with_kept_ids(data, table.schema)
-    metadata = _with_ids(table, data, ids)
+    metadata = with_ids(table, data, ids)
     metadata = replace(metadata, partition_columns=partition_columns)
     _check_constraints(table, metadata, data)
     domains = _clustering(base, table, metadata, cluster_by)
-    change = _with_protocol(base, table, metadata, domains)
+    change = with_protocol(base, table, metadata, domains)
     if change.metadata == table.metadata and not domains:
         return None
     promises = Promises(removes_every_live_file=True, kept_domains=change.kept_domains)
@@ -161,19 +163,35 @@ def overwrite_schema(
     return change
 
 
-def _described(base: ReadVersion) -> Described:
+def change_clustering(base: ReadVersion, cluster_by: Sequence[str]) -> SchemaChange | None:
+    """What becomes of the table where its rows are clustered by these columns from now on, by none
+    without any; None where it stays as it is. Files that are there stay as they are, too.
+
+    Raises what `build_new_table` raises for clustering columns.
+    """
+    table = described_version(base)
+    domains = _clustering(base, table, table.metadata, tuple(cluster_by))
+    return with_protocol(base, table, table.metadata, domains) if domains else None
+
+
+def described_version(base: ReadVersion) -> Described:
+    """The table as `base` has it; raises `CorruptLogError` for a schema that cannot be read."""
     if base.protocol is None or base.metadata is None:
         raise AssertionError("a schema is changed upon a table that is there")
     parse_schema(base.metadata.schema_string)  # else one that cannot be read would count as empty
     return Described(protocol=base.protocol, metadata=base.metadata)
 
 
-def _with_ids(table: Described, schema: StructType, ids: NewIds) -> Metadata:
+def with_ids(table: Described, schema: StructType, ids: NewIds) -> Metadata:
+    """The metadata with these columns, which get ids and names in files where the table maps
+    columns and they have none."""
     metadata = table.metadata
     if table.mode == "none":
         return replace(metadata, schema_string=render_schema(schema))
     given = COLUMN_MAPPING_MAX_ID.value_of(metadata.configuration)
     schema, highest = assign_columns(schema, given, new_name(ids))
+    if table.has_active(ICEBERG_V2):
+        schema, highest = assign_nested_ids(schema, highest)
     told = {COLUMN_MAPPING_MAX_ID.name: str(highest)}
     return replace(
         metadata,
@@ -182,12 +200,14 @@ def _with_ids(table: Described, schema: StructType, ids: NewIds) -> Metadata:
     )
 
 
-def _with_protocol(
+def with_protocol(
     base: ReadVersion,
     table: Described,
     metadata: Metadata,
     domains: tuple[DomainMetadata, ...],
 ) -> SchemaChange:
+    """The change of `table`, which is `base` or what becomes of it first, with the features that
+    it needs; raises `InvalidArgumentError` for one that only a person may enable."""
     before = {item.name for item in lacking_features(table)}
     after = Described(protocol=table.protocol, metadata=metadata)
     missing = [item.name for item in lacking_features(after) if item.name not in before]
@@ -238,11 +258,7 @@ class _Merging:
         changes: list[dict[str, str]] = []
         kind = self._types(current.data_type, update.data_type, here, (), changes)
         metadata: Mapping[str, Any] = current.metadata
-        if changes:
-            known = metadata.get(TYPE_CHANGES_KEY)
-            recorded = [*(known if isinstance(known, list) else ()), *changes]
-            metadata = {**metadata, TYPE_CHANGES_KEY: recorded}
-        return replace(current, data_type=kind, metadata=metadata)
+        return replace(current, data_type=kind, metadata=with_recorded(metadata, changes))
 
     def _types(
         self,
@@ -269,12 +285,12 @@ class _Merging:
             self.retyped.append(path)
             self._add_inside(path, update)
             return update
-        if not (_is_simple(current) and _is_simple(update)):
+        if not (is_simple(current) and is_simple(update)):
             raise _mismatch(path, current, update)
         if not self._widens(current, update):
             return current
         self.retyped.append(path)
-        changes.append(_recorded(current, update, way))
+        changes.append(recorded_change(current, update, way))
         return update
 
     def _inside(
@@ -288,6 +304,13 @@ class _Merging:
     ) -> DataType:
         return self._types(current, update, (*path, step), (*way, step), changes)
 
+    def _widens(self, current: DataType, update: DataType) -> bool:
+        return (
+            may_widen(self.table)
+            and is_widened_by_appends(current, update)
+            and is_taken_by_formats(self.table, current, update)
+        )
+
     def _add(self, path: FieldPath, item: StructField) -> None:
         self.added.add(path)
         self._add_inside(path, item.data_type)
@@ -295,28 +318,6 @@ class _Merging:
     def _add_inside(self, path: FieldPath, kind: DataType) -> None:
         wrapped = StructType(fields=(StructField(name="", data_type=kind),))
         self.added.update((*path, *place.names[1:]) for place in walk_fields(wrapped))
-
-    def _widens(self, current: DataType, update: DataType) -> bool:
-        configuration = self.table.metadata.configuration
-        enabled = self.table.supports("typeWidening") and TYPE_WIDENING.value_of(configuration)
-        if not enabled or not is_widened_by_appends(current, update):
-            return False
-        formats = UNIVERSAL_FORMATS.value_of(configuration).lower().split(",")
-        if "iceberg" not in [name.strip() for name in formats]:
-            return True
-        if isinstance(current, DecimalType) and isinstance(update, DecimalType):
-            return current.scale == update.scale
-        return update != PrimitiveType(name="timestamp_ntz")
-
-
-def _is_simple(kind: DataType) -> bool:
-    return isinstance(kind, PrimitiveType | DecimalType) and kind != VARIANT
-
-
-def _recorded(current: DataType, update: DataType, way: FieldPath) -> dict[str, str]:
-    """As the reference records it; a change of the field's own type has no path."""
-    found = {"fromType": render_type(current), "toType": render_type(update)}
-    return {**found, "fieldPath": ".".join(way)} if way else found
 
 
 def _mismatch(path: FieldPath, current: DataType, update: DataType) -> InvalidArgumentError:
@@ -334,28 +335,10 @@ def _mismatch(path: FieldPath, current: DataType, update: DataType) -> InvalidAr
 # --- expressions of the table
 
 
-def _check_expressions(table: Described, retyped: Sequence[FieldPath]) -> None:
-    """A column whose type changes may be part of no constraint and no generated column: rows
-    that are there met them with the other type."""
-    if not retyped:
-        return
-    changed = {path[0] for path in retyped}
-    for text in _expressions(table):
-        if used := changed & _columns_of(text, table.schema):
-            raise InvalidArgumentError(
-                f"The type of {min(used)[:120]} would change, and the expression "
-                f"{text[:120]!r} of the table may speak of it.",
-                reason="Rows that are there met it with the type that they have.",
-                remedy="Cast the column to the type that it has in the table, or drop the "
-                "constraint first.",
-                spec="Type Widening",
-            )
-
-
 def _check_constraints(table: Described, metadata: Metadata, data: StructType) -> None:
     names = {item.name.lower() for item in data.fields}
     for text in check_constraints(metadata.configuration).values():
-        used = _columns_of(text, table.schema, unread=frozenset())
+        used = columns_spoken_of(text, table.schema, unread=frozenset())
         if gone := [name for name in sorted(used) if name.lower() not in names]:
             raise InvalidArgumentError(
                 f"The constraint {text[:120]!r} speaks of {gone[0][:120]}, which would be gone.",
@@ -374,23 +357,6 @@ def _statistics(metadata: Metadata) -> dict[str, str]:
         for name, value in metadata.configuration.items()
         if name.partition("delta.constraints.")[2] not in held
     }
-
-
-def _expressions(table: Described) -> list[str]:
-    generated = (item.metadata.get(GENERATION_KEY) for item in table.schema.fields)
-    texts = [text for text in generated if isinstance(text, str)]
-    return [*check_constraints(table.metadata.configuration).values(), *texts]
-
-
-def _columns_of(
-    text: str, schema: StructType, unread: frozenset[str] | None = None
-) -> frozenset[str]:
-    """The columns that an expression speaks of; `unread`, and every column without it, where
-    it cannot be read here."""
-    try:
-        return columns_of_expression(text, schema)
-    except DeltaError:
-        return frozenset(schema.names) if unread is None else unread
 
 
 # --- overwriting

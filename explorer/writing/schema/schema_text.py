@@ -114,7 +114,7 @@ def parse_schema_text(text: str) -> StructType:
     """
     if text.lstrip().startswith("{"):
         return _parse_json(text)
-    return _Reader(text).columns()
+    return ColumnReader(text).columns()
 
 
 def _parse_json(text: str) -> StructType:
@@ -149,8 +149,11 @@ class _Column:
     said: set[str] = field(default_factory=set)
 
 
-class _Reader:
-    """Reads columns from the left to the right; `_path` leads to the one that is being read."""
+class ColumnReader:
+    """Reads columns from the left to the right; `_path` leads to the one that is being read, and
+    `after_name` are the signs that may follow its name."""
+
+    after_name = ":"
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -160,18 +163,26 @@ class _Reader:
 
     def columns(self) -> StructType:
         """All columns."""
+        self.check_begun()
+        found = [self._column()]
+        while self._skip(","):
+            found.append(self._column())
+        self.check_done()
+        return StructType(fields=tuple(found))
+
+    def check_begun(self) -> None:
+        """Raise `InvalidArgumentError` where there is nothing to read."""
         if not self._words:
             raise _refused(
                 "The schema is empty.",
                 "A table has at least one column.",
                 "Write its columns as in CREATE TABLE: id BIGINT NOT NULL, day DATE.",
             )
-        found = [self._column()]
-        while self._skip(","):
-            found.append(self._column())
+
+    def check_done(self) -> None:
+        """Raise `InvalidArgumentError` where something is left."""
         if self._word is not None:
             raise self._unexpected("a comma, or the end")
-        return StructType(fields=tuple(found))
 
     # columns ---------------------------------------------------------------------------------
 
@@ -184,6 +195,9 @@ class _Reader:
             raise self._wrong(
                 "is followed by a colon", "Colons stand inside STRUCT<…> alone.", "Leave it out."
             )
+        return self._described(name)
+
+    def _described(self, name: str) -> StructField:
         kind = self._type(0)
         column = _Column(name=name, data_type=kind.data_type)
         if kind.has_length:
@@ -482,7 +496,9 @@ class _Reader:
             return word.text[1:-1].replace("``", "`")
         following = self._peek(1)
         is_plain = word is not None and word.kind == "word" and not _NUMBER.fullmatch(word.text)
-        is_cut = following is not None and following.kind == "sign" and following.text != ":"
+        is_cut = following is not None and (
+            following.kind == "sign" and following.text not in self.after_name
+        )
         if word is None or not is_plain or is_cut:
             raise self._unexpected(
                 f"the name of {what}; with other signs than letters of ASCII, digits and _ it "

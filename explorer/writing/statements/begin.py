@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
 from uuid import UUID, uuid4
 
 from explorer.errors import InvalidArgumentError
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.byte_sizes import parse_byte_size
 from explorer.protocol.commit_json import Action
-from explorer.protocol.features.registry import is_supported
 from explorer.protocol.known_properties import TARGET_FILE_SIZE
 from explorer.protocol.schema import StructType
 from explorer.table.snapshot import Snapshot
@@ -31,8 +29,6 @@ from explorer.writing.statements.row_statement import (
 )
 
 NewIds = Callable[[], UUID]
-
-_IN_FILES: Final = "materializePartitionColumns"
 
 
 def begin_write(
@@ -65,7 +61,6 @@ def begin_write(
         if snapshot is None
         else _changed(snapshot, options, given, ids)
     )
-    with_partitions = is_supported(to_be.protocol, _IN_FILES)
     statement = RowStatement(
         target=target,
         options=options,
@@ -85,7 +80,6 @@ def begin_write(
             to_be.protocol,
             to_be.metadata,
             target_bytes=_target_bytes(options, to_be.metadata),
-            with_partitions=with_partitions,
         ),
         reads=reads,
         clock=clock,

@@ -19,7 +19,7 @@ from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.actions import Metadata, Protocol, Transaction
 from explorer.protocol.byte_sizes import parse_byte_size
 from explorer.protocol.commit_json import Action
-from explorer.protocol.features.registry import is_supported
+from explorer.protocol.features.iceberg import holds_partition_columns, iceberg_tags
 from explorer.protocol.known_properties import TARGET_FILE_SIZE
 from explorer.protocol.schema import parse_schema, render_schema
 from explorer.scan.predicate.predicate import Predicate, render_condition
@@ -89,11 +89,6 @@ class ChangeStatement:
             return self.options.target_file_size
         asked = TARGET_FILE_SIZE.value_of(self.metadata.configuration)
         return DEFAULT_FILE_BYTES if asked is None else parse_byte_size(asked)
-
-    @property
-    def holds_partitions(self) -> bool:
-        """Whether new files hold the partition columns too."""
-        return is_supported(self.protocol, "materializePartitionColumns")
 
     @property
     def described(self) -> Snapshot:
@@ -175,7 +170,8 @@ class ChangeStatement:
             name, version = options.transaction
             names = (name,)
             actions.append(Transaction(app_id=name, version=version, last_updated=now))
-        adds = tuple(batch for batch in changes.adds() if batch.num_rows)
+        tags = iceberg_tags(self.protocol, self.metadata)
+        adds = tuple(batch for batch in changes.adds(tags) if batch.num_rows)
         removes = changes.removes(now)
         return StagedCommit(
             base=read_version_of(self.snapshot),
@@ -197,7 +193,7 @@ class ChangeStatement:
             promises=Promises(
                 validated=self._every_rule() if validated is None else validated,
                 kept_domains=self.kept_domains,
-                holds_partition_columns=self.holds_partitions,
+                holds_partition_columns=holds_partition_columns(self.protocol, self.metadata),
             ),
             live=FilesOf(snapshot=self.snapshot),
         )

@@ -21,7 +21,8 @@ from explorer.log.reconcile.key_columns import keys_of
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.actions import Metadata, Protocol, Transaction
 from explorer.protocol.commit_json import Action
-from explorer.protocol.schema import parse_schema, render_schema
+from explorer.protocol.features.iceberg import iceberg_tags
+from explorer.protocol.schema import parse_schema, render_schema, render_type
 from explorer.scan.sql.conditions import parse_scan_predicate
 from explorer.storage.ports import WriteStore
 from explorer.table.frames import sum_of
@@ -45,7 +46,11 @@ from explorer.writing.files.removes import removes_of
 from explorer.writing.files.row_files import WRITTEN_ROWS, RowForm, names_of
 from explorer.writing.gate.identity import with_marks
 from explorer.writing.gate.plan import GatePlan
-from explorer.writing.statements._replaced_files import files_to_replace, speaks_of_rows
+from explorer.writing.statements._replaced_files import (
+    files_of_partitions,
+    files_to_replace,
+    speaks_of_rows,
+)
 from explorer.writing.statements.options import WriteOptions, WriteResult
 
 WRITE: Final = "WRITE"
@@ -234,11 +239,12 @@ class RowStatement:
             actions.append(Transaction(app_id=name, version=version, last_updated=now))
         overwrites = options.mode == "overwrite"
         removes = removes_of(gone, now)
-        adds = adds_of(written).to_batches()
+        tags = iceberg_tags(self.protocol, self.metadata)
+        adds = adds_of(written, tags=tags).to_batches()
         metrics = _metrics(written, gone)
         if leaving is not None:
             removes = leaving.removes(now)
-            adds = [*adds, *(batch for batch in leaving.adds() if batch.num_rows)]
+            adds = [*adds, *(batch for batch in leaving.adds(tags) if batch.num_rows)]
             actions += leaving.change_data()
             metrics = {name: str(count) for name, count in leaving.file_metrics().items()} | metrics
         return StagedCommit(
@@ -295,10 +301,11 @@ class RowStatement:
             return files_to_replace(snapshot, live, self.options.replace_where)
         if not self.is_dynamic:
             return live
-        keys = [name for _, name in self.form.partitions]
-        wanted = set(_values(written, keys))
-        mask = [each in wanted for each in _values(live, keys)]
-        return live.filter(pa.array(mask, pa.bool_()))
+        kinds = {
+            item.name: item.data_type for item in parse_schema(self.metadata.schema_string).fields
+        }
+        keys = {stored: render_type(kinds[name]) for name, stored in self.form.partitions}
+        return files_of_partitions(live, written, keys)
 
     def _candidates(self, snapshot: Snapshot) -> Candidates:
         assert self.options.replace_where is not None
@@ -335,15 +342,6 @@ def has_transaction(snapshot: Snapshot, transaction: tuple[str, int] | None) -> 
         return False
     held = snapshot.transactions.get(transaction[0])
     return held is not None and held.version >= transaction[1]
-
-
-def _values(files: pa.Table, keys: list[str]) -> list[tuple[str | None, ...]]:
-    """The partition values of each file; an empty text is a null."""
-    found = []
-    for values in files.column("partition_values").to_pylist():
-        held = dict(values or ())
-        found.append(tuple(held.get(key) or None for key in keys))
-    return found
 
 
 def _metrics(written: pa.Table, gone: pa.Table) -> dict[str, str]:

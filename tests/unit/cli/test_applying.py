@@ -90,6 +90,18 @@ def planned(command: Command, verb: str, *arguments: str) -> dict[str, Any]:
             "The plan makes files of 128.0 MiB, but --target-size says 1.0 GiB.",
         ),
         (
+            "column",
+            ["add", "note STRING"],
+            ["add", "other STRING"],
+            "The plan is about note string, but the command says other string.",
+        ),
+        (
+            "column",
+            ["change", "id", "--comment", "a"],
+            ["change", "id", "--comment", "b"],
+            "The plan says a, but --comment says b.",
+        ),
+        (
             "clean-log",
             ["--retention", "30 days"],
             ["--retention", "31 days"],

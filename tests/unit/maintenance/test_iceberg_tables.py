@@ -1,5 +1,5 @@
-"""What maintenance does to tables that are kept convertible to Iceberg: no data file of theirs
-is written here, and no table becomes one unseen."""
+"""What maintenance does to tables that are kept convertible to Iceberg: no table becomes one
+unseen. How their files are written again is in `tests.conformance.test_written_iceberg`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import explorer
 from explorer.maintenance import (
     Approval,
     execute,
-    plan_optimize,
     plan_repair,
     plan_set_properties,
     plan_upgrade,
@@ -58,25 +57,6 @@ def compatible(scratch: Path, version: int, *files: Any, **more: str) -> Lake:
 
 def file(path: str) -> Any:
     return add(path, size=2**20, partitionValues={"c-2": "x"}, stats=STATS)
-
-
-@pytest.mark.rule("iceberg-v2-nested-ids-in-parquet", "iceberg-v2-timestamp-int64")
-@pytest.mark.rule("iceberg-v1-materialize-partitions", "iceberg-v2-materialize-partitions")
-@pytest.mark.parametrize("version", [1, 2])
-@pytest.mark.parametrize("how", [{}, {"zorder_by": ["id"]}], ids=["packed", "ordered"])
-def test_no_data_file_of_a_table_for_iceberg_is_written(
-    tmp_path: Path, version: int, how: dict[str, Any]
-) -> None:
-    enabled = {f"delta.enableIcebergCompatV{version}": "true"}
-    lake = compatible(tmp_path, version, file("a"), file("b"), **enabled)
-    plan = plan_optimize(lake.table, clock=lake.clock, **how)
-    assert plan.steps
-    assert outcome(plan, "data files") == "refuse"
-    (told,) = (verdict.message for verdict in plan.verdicts if verdict.guard == "data files")
-    assert "rules of Iceberg" in told
-    assert lake.execute(plan).status == "refused"
-    assert lake.table.latest_version() == 0
-    assert list(lake.root.glob("*.parquet")) == []
 
 
 @pytest.mark.parametrize("version", [1, 2])

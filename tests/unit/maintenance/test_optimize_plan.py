@@ -302,13 +302,11 @@ def test_clustering_columns_without_statistics_refuse(lake: Lake) -> None:
     ("more", "conf", "guard"),
     [
         (("somethingNew",), {}, "features"),
-        (("icebergCompatV2",), {"delta.enableIcebergCompatV2": "true"}, "data files"),
+        (("icebergCompatV3",), {"delta.enableIcebergCompatV3": "true"}, "data files"),
         ((), {"delta.parquet.compression.codec": "lzo"}, "data files"),
         ((), {"delta.enableRowTracking": "true"}, "data files"),
-        (("materializePartitionColumns",), {}, "commit"),
-        ((), {"delta.writePartitionColumnsToParquet": "true"}, "data files"),
     ],
-    ids=["unknown", "iceberg", "codec", "row ids", "materialize", "partition columns"],
+    ids=["unknown", "iceberg", "codec", "row ids"],
 )
 def test_what_cannot_be_honoured_refuses_by_name(
     lake: Lake, more: tuple[str, ...], conf: dict[str, str], guard: str

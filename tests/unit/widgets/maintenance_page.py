@@ -11,8 +11,8 @@ from explorer.maintenance import StateFolder
 from tests.unit.widgets.orders import Orders
 from widgets.page.explorer import Explorer
 from widgets.session.access import Access
-from widgets.session.desk import Desk, OpenTables
 from widgets.session.maintenance import Maintenance
+from widgets.session.page_services import OpenTables, PageServices
 from widgets.session.recents import Recents
 from widgets.session.runs import Runs
 from widgets.session.work import Done, Failed, InlineRunner, Runner, T
@@ -64,14 +64,14 @@ class Page:
     ) -> None:
         self.state = PageState()
         right = self.right = Maintenance(is_unlocked=lambda: unlocked, state=state, runs=runs)
-        desk = Desk(
+        services = PageServices(
             runner=InlineRunner() if runner is None else runner,
             tables=OpenTables(),
             access=Access(),
             recents=Recents(),
             maintenance=right,
         )
-        self.explorer = Explorer(desk, self.state)
+        self.explorer = Explorer(services, self.state)
         self.explorer.open(Address(table=str(orders.root), view="maintenance"))
 
     def parts(self) -> Iterator[LiveHtml]:

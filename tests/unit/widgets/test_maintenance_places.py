@@ -85,7 +85,7 @@ def test_an_operation_that_is_chosen_while_the_table_is_opened_anew_stays(
     page: Page, orders: Orders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page.do("choose", "restore")
-    runner = page.explorer._desk.runner
+    runner = page.explorer._services.runner
     waiting: list[Any] = []
     monkeypatch.setattr(runner, "run", lambda *given: waiting.append(given))
     page.explorer.reload()

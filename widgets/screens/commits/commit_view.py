@@ -20,7 +20,7 @@ from widgets.screens.commits._commit_parts import (
     render_commit_head,
     render_commit_title,
 )
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import HistoryState, Notice, PageState, parse_version
 from widgets.text import (
@@ -54,8 +54,8 @@ RAW_SHOWN = 50
 class CommitView:
     """What one commit did."""
 
-    def __init__(self, desk: Desk, state: PageState, history: HistoryState) -> None:
-        self._desk = desk
+    def __init__(self, services: PageServices, state: PageState, history: HistoryState) -> None:
+        self._services = services
         self._state = state
         self._history = history
         self._service: TableService | None = None
@@ -65,7 +65,7 @@ class CommitView:
         self._body = LiveHtml(margin=0)
         self._buttons = LiveHtml(margin=0)
         self.panel = build_card(self._head, self._body, self._buttons, place="dx-second")
-        self.actions = ActionsView(desk, state)
+        self.actions = ActionsView(services, state)
         self._head.on("step", self._step)
         self._buttons.on("actions", lambda _: self.actions.open("table"))
         self._buttons.on("raw", lambda _: self.actions.open("raw"))
@@ -112,7 +112,7 @@ class CommitView:
                 self._failure = problem
                 self._draw()
 
-        self._desk.runner.run(lambda: service.read_commit(version), done, failed)
+        self._services.runner.run(lambda: service.read_commit(version), done, failed)
 
     def _render_early(self, version: int) -> Markup:
         """What the timeline knows already, while the commit itself is read."""
@@ -172,7 +172,7 @@ def _figures(history: HistoryState, version: int) -> CommitFigures | None:
 class ActionsView:
     """The lines of the selected commit: where everything above is written."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
+    def __init__(self, services: PageServices, state: PageState) -> None:
         self._mode = "table"
         self._line: int | None = None
         self._is_open = False
@@ -182,7 +182,7 @@ class ActionsView:
             words=_WORDS,
         )
         self._pane = Pane(self._render_lines, head=self._render_head, noun="lines", export=_export)
-        self._view = View(desk, state, "timeline", request, self._pane)
+        self._view = View(services, state, "timeline", request, self._pane)
         self.panel = build_card(self._pane.live, place="dx-third")
         self.panel.visible = False
         self._view.listen(self._fit_card)

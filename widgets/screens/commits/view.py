@@ -8,7 +8,7 @@ import pyarrow as pa
 from widgets.figures.commits import Commits, Ints
 from widgets.markup import NOTHING, html
 from widgets.screens.commits.filter_view import CommitFilter, read_shown
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.state import HistoryState, PageState, parse_version
 from widgets.text import (
     UNKNOWN,
@@ -22,13 +22,13 @@ from widgets.text import (
 )
 from widgets.theme import lane_of
 from widgets.ui.boxes import build_card
+from widgets.ui.copy_as import render_copy_as, view_commands
 from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
 from widgets.ui.records import read_records
 from widgets.ui.table import Cell, Column, Row, render_table
-from widgets.ui.ways import render_ways, view_ways
 
 COLUMNS = (
     Column(key="version", label="Version", align="right"),
@@ -50,7 +50,7 @@ _EXPORTED = (
 class CommitsView:
     """What the timeline shows, in words."""
 
-    def __init__(self, desk: Desk, state: PageState, history: HistoryState) -> None:
+    def __init__(self, services: PageServices, state: PageState, history: HistoryState) -> None:
         self._state = state
         self._history = history
         self._filter = CommitFilter(state, history)
@@ -61,12 +61,12 @@ class CommitsView:
             ),
             margin=0,
         )
-        self._table, self._ways = LiveHtml(margin=0), LiveHtml(margin=0)
+        self._table, self._copy_as = LiveHtml(margin=0), LiveHtml(margin=0)
         self._pages = Pages(self._table, "commits", self._draw)
         self.panel = build_card(
-            self._head, self._filter.panel, self._table, self._ways, place="dx-fourth"
+            self._head, self._filter.panel, self._table, self._copy_as, place="dx-fourth"
         )
-        self._exports = Exports(desk, state, self._head, self._chosen)
+        self._exports = Exports(services, state, self._head, self._chosen)
         self._table.on("select", self._select)
         history.param.watch(lambda *_: self._draw(), "commits")
         state.param.watch(lambda *_: self._follow(), "version")
@@ -101,7 +101,7 @@ class CommitsView:
     def _draw(self) -> None:
         commits: Commits | None = self._history.commits
         if commits is None:
-            self._table.html = self._ways.html = NOTHING
+            self._table.html = self._copy_as.html = NOTHING
             return
         shown = self._found(commits)
         offset, limit = self._pages.span(len(shown))
@@ -111,8 +111,8 @@ class CommitsView:
         self._table.html = render_table(
             "Commits, newest first", COLUMNS, rows, empty="No commit matches the filter."
         ) + self._pages.render(len(shown))
-        ways = view_ways("timeline", self._state.table, self._state.version or 0)
-        self._ways.html = render_ways("timeline", ways)
+        commands = view_commands("timeline", self._state.table, self._state.version or 0)
+        self._copy_as.html = render_copy_as("timeline", commands)
 
     def _chosen(self) -> Export | None:
         commits: Commits | None = self._history.commits

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from explorer.maintenance import Plan, Verdict
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.compare._ask import Pair, Settings, plan_restore
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import Notice, PageState
 from widgets.text import cut, cut_middle, format_bytes, format_count, visible
 from widgets.ui.boxes import build_card
+from widgets.ui.copy_as import command_line, python_line, render_copy_as, sql_name
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_definitions, render_notice, render_section
 from widgets.ui.records import read_records
 from widgets.ui.table import Cell, Column, Row, render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
-from widgets.ui.ways import command_line, python_line, render_ways, sql_name
 
 FILE_COLUMNS = (
     Column(key="action", label="What"),
@@ -39,7 +39,9 @@ class _Restore:
 class RestorePart:
     """A card at the foot of the comparison, once both versions are open."""
 
-    def __init__(self, desk: Desk, state: PageState, settings: View[Pair, Settings]) -> None:
+    def __init__(
+        self, services: PageServices, state: PageState, settings: View[Pair, Settings]
+    ) -> None:
         def restore(*_: object) -> _Restore | None:
             pair = settings.question
             if pair is None or settings.answer is None:
@@ -53,7 +55,7 @@ class RestorePart:
             offer=Offer(action="plan", render=lambda _: _OFFER),
         )
         plan, files = Pane(_render_plan, head=_render_head), Pane(_render_files, noun="files")
-        self.view = View(desk, state, "compare", request, plan, files, after=(settings,))
+        self.view = View(services, state, "compare", request, plan, files, after=(settings,))
         self.panel = build_card(plan.live, files.live)
         self.panel.visible = False
         self.view.listen(self._fit_card)
@@ -86,8 +88,8 @@ def _render_plan(asked: _Restore, plan: Plan, _: Pages) -> Markup:
         ("Undo", f"restore version {format_count(plan.anchor.version)}"),
     ]  # fmt: skip
     uri = asked.service.uri
-    ways = {
-        "a command": command_line("restore", uri, ["--version", str(version)]),
+    commands = {
+        "CLI": command_line("restore", uri, ["--version", str(version)]),
         "Python": python_line(
             uri,
             f"from explorer import maintenance\nplan = maintenance.plan_restore(table, {version})",
@@ -101,7 +103,7 @@ def _render_plan(asked: _Restore, plan: Plan, _: Pages) -> Markup:
         join(_render_verdict(verdict) for verdict in plan.verdicts),
         render_definitions(pairs),
         render_section("What was looked at", render_definitions(guards)),
-        render_ways("restore", ways),
+        render_copy_as("restore", commands),
     )
 
 

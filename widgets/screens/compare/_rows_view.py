@@ -9,12 +9,12 @@ from widgets.screens.compare._ask import Files, Opened, Pair
 from widgets.screens.compare._parts import ROW_COLUMNS, build_row_rows
 from widgets.screens.rows.ask_spark import ExactRows, count_rows_exactly
 from widgets.screens.rows.spark_parts import render_exact_rows
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.state import PageState
+from widgets.ui.copy_as import python_line, render_copy_as
 from widgets.ui.paging import Pages
 from widgets.ui.table import render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
-from widgets.ui.ways import python_line, render_ways
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,9 @@ class _Rows:
 class RowPart:
     """A card of the comparison, empty until its estimate is known."""
 
-    def __init__(self, desk: Desk, state: PageState, files: View[Opened, Files]) -> None:
+    def __init__(
+        self, services: PageServices, state: PageState, files: View[Opened, Files]
+    ) -> None:
         def rows(*_: object) -> _Rows | None:
             opened, found = files.question, files.answer
             if opened is None or found is None:
@@ -45,7 +47,7 @@ class RowPart:
             offer=Offer(action="exact", render=lambda _: _OFFER),
         )
         self.pane = Pane(_render_rows, head=_render_head)
-        self.view = View(desk, state, "compare", request, self.pane, after=(files,))
+        self.view = View(services, state, "compare", request, self.pane, after=(files,))
 
 
 def _render_head(asked: _Rows, found: ExactRows | None) -> Markup:
@@ -54,7 +56,7 @@ def _render_head(asked: _Rows, found: ExactRows | None) -> Markup:
 
 def _render_rows(asked: _Rows, found: ExactRows, _: Pages) -> Markup:
     older, newer = asked.pair.older, asked.pair.newer
-    ways = {
+    commands = {
         "Python": python_line(
             asked.pair.service.uri,
             "from explorer import pipeline\n"
@@ -66,7 +68,7 @@ def _render_rows(asked: _Rows, found: ExactRows, _: Pages) -> Markup:
         "{}<h4>By statistics</h4>{}{}",
         render_exact_rows(found),
         asked.estimate,
-        render_ways("exact-rows", ways),
+        render_copy_as("exact-rows", commands),
     )
 
 

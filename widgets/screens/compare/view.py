@@ -38,11 +38,12 @@ from widgets.screens.compare._parts import (
 )
 from widgets.screens.compare._restore_view import RestorePart
 from widgets.screens.compare._rows_view import RowPart
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.text import cut, format_count
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
+from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS, convert
 from widgets.ui.paging import Pages
@@ -50,7 +51,6 @@ from widgets.ui.pieces import render_key_figures, render_problem, render_problem
 from widgets.ui.records import read_records
 from widgets.ui.table import Row, render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
-from widgets.ui.ways import command_line, python_line, render_ways
 
 LISTED = 500
 """Columns and settings that are listed; the command line gives any number."""
@@ -59,7 +59,7 @@ LISTED = 500
 class CompareView:
     """From the version to compare with to the selected one."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
+    def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
         self._kinds = FILE_KINDS
         answer, schema, settings = Pane(self._render_answer), Pane(_schema), Pane(_settings)
@@ -67,16 +67,16 @@ class CompareView:
             self._render_files, head=self._render_file_head, noun="files", export=self._export
         )
         statistics = Pane(_render_statistics, head=_STATISTICS_HEAD)
-        self._settings = View(desk, state, "compare", _OPENING, answer, schema, settings)
+        self._settings = View(services, state, "compare", _OPENING, answer, schema, settings)
         self._files = View(
-            desk, state, "compare", self._files_request(), self._file_pane,
+            services, state, "compare", self._files_request(), self._file_pane,
             after=(self._settings,),
         )  # fmt: skip
         self._statistics = View(
-            desk, state, "compare", self._statistics_request(), statistics, after=(self._files,)
+            services, state, "compare", self._statistics_request(), statistics, after=(self._files,)
         )
-        self._rows = RowPart(desk, state, self._files)
-        self._restore = RestorePart(desk, state, self._settings)
+        self._rows = RowPart(services, state, self._files)
+        self._restore = RestorePart(services, state, self._settings)
         self._files.listen(self._hear_files)
         shown = (schema, settings, self._rows.pane, self._file_pane, statistics)
         self.panel = build_stack(
@@ -135,8 +135,8 @@ class CompareView:
     def _render_answer(self, asked: Pair, settings: Settings, _: Pages) -> Markup:
         older, newer, files = asked.older, asked.newer, self._files.answer
         uri = asked.service.uri
-        ways = {
-            "a command": command_line("diff", uri, [str(older), str(newer)]),
+        commands = {
+            "CLI": command_line("diff", uri, [str(older), str(newer)]),
             "Python": python_line(
                 uri,
                 f"found = explorer.diff(table.snapshot(version={older}), "
@@ -148,7 +148,7 @@ class CompareView:
             compare_sentence(older, newer, settings, files),
             join(html('<p class="dx-muted">{}</p>', note) for note in settings.notes),
             render_key_figures(compare_figures(settings, files)),
-            render_ways("compare", ways),
+            render_copy_as("compare", commands),
         )
 
     def _render_files(self, _: Opened, files: Files, pages: Pages) -> Markup:

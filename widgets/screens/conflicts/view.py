@@ -8,11 +8,12 @@ from explorer.progress import Watch
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.conflicts._ask import ConflictAnswers, read_conflicts
 from widgets.screens.conflicts._parts import CONFLICT_COLUMNS, build_conflict_row
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import LONGEST_TEXT, PageState
 from widgets.text import cut, visible
 from widgets.ui.boxes import build_card, build_stack
+from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
@@ -20,7 +21,6 @@ from widgets.ui.pieces import render_asked_problem
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import Pane, Request, Tell, View, Words
-from widgets.ui.ways import command_line, python_line, render_ways
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,10 @@ class _Transaction:
 class ConflictsView:
     """The selected version is the one that was read, the condition says which of its rows."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
+    def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
         answer = Pane(_render_conflicts, noun="conflicts", export=_export)
-        self._view = View(desk, state, "conflicts", _CONFLICTS, answer)
+        self._view = View(services, state, "conflicts", _CONFLICTS, answer)
         self.panel = build_stack(build_card(self._view.top, answer.live))
         self.show = self._view.show
         self._view.top.on("read", self._pick)
@@ -93,8 +93,8 @@ def _render_conflicts(asked: _Transaction, found: ConflictAnswers, pages: Pages)
         )
     uri = asked.service.uri
     arguments = ["--read-version", str(version), *(["--where", where] if where else [])]
-    ways = {
-        "a command": command_line("conflicts", uri, arguments),
+    commands = {
+        "CLI": command_line("conflicts", uri, arguments),
         "Python": python_line(
             uri,
             "import explorer.inspect as look\n"
@@ -107,7 +107,7 @@ def _render_conflicts(asked: _Transaction, found: ConflictAnswers, pages: Pages)
         EXPORT_BUTTONS if total else NOTHING,
         _render_append(found),
         listed,
-        render_ways("conflicts", ways),
+        render_copy_as("conflicts", commands),
     )
 
 

@@ -10,8 +10,8 @@ from widgets.markup import NOTHING, Markup, html, join
 from widgets.text import UNKNOWN, cut, format_count
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.pieces import render_definitions, render_section
+from widgets.ui.plan_links import render_plan_link
 from widgets.ui.table import Cell, Column, Row
-from widgets.ui.wishes import render_wish
 
 Verb = Literal["read", "write"]
 
@@ -201,7 +201,8 @@ def _render_removal(row: Mapping[str, Any]) -> Markup:
     if not features:
         return NOTHING
     buttons = join(
-        render_wish(f"Plan dropping {name}", "drop-feature", {"feature": name}) for name in features
+        render_plan_link(f"Plan dropping {name}", "drop-feature", {"feature": name})
+        for name in features
     )
     return render_section("What would let it in", html('<div class="dx-buttons">{}</div>', buttons))
 

@@ -18,18 +18,18 @@ from widgets.screens.engines._parts import (
     render_engines_head,
 )
 from widgets.screens.engines.ask import EngineAnswer, read_engines
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.state import PageState
 from widgets.text import format_count
 from widgets.ui.boxes import build_card, build_split, close_side, open_side
+from widgets.ui.copy_as import render_copy_as, view_commands
 from widgets.ui.exporting import Export
 from widgets.ui.exports import build_frame
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_detail_head, render_problem_below
+from widgets.ui.plan_navigation import open_plan_form
 from widgets.ui.table import render_table
 from widgets.ui.view import AtVersion, Pane, Request, View, Words, at_version
-from widgets.ui.ways import render_ways, view_ways
-from widgets.ui.wishing import follow_wish
 
 PAGE = 50
 """All engines that are known stand on one page; there is no reason to turn one."""
@@ -38,7 +38,7 @@ PAGE = 50
 class EnginesView:
     """Verdicts follow the selected version; a refused table answers too."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
+    def __init__(self, services: PageServices, state: PageState) -> None:
         self._verb: Verb = "read"
         self._verdict = ""
         self._filter = ""
@@ -46,7 +46,7 @@ class EnginesView:
         self._table = Pane(self._render_table, noun="engines", limit=PAGE)
         self._head = Pane(self._render_head, export=self._export)
         detail = Pane(self._render_detail)
-        self._view = View(desk, state, "engines", _ENGINES, self._table, self._head, detail)
+        self._view = View(services, state, "engines", _ENGINES, self._table, self._head, detail)
         self.show = self._view.show
         side = build_card(detail.live)
         self.panel = build_split(
@@ -60,7 +60,7 @@ class EnginesView:
         self._head.live.on("verdict", self._choose_verdict)
         self._head.live.on("filter", self._set_filter)
         self._table.live.on("engine", self._open)
-        detail.live.on("wish", partial(follow_wish, state))
+        detail.live.on("plan-request", partial(open_plan_form, state))
         detail.live.on("close", lambda _: self._open(""))
 
     def _choose_verb(self, verb: str) -> None:
@@ -105,7 +105,7 @@ class EnginesView:
             '<div class="dx-engines">{}</div>{}{}',
             render_table("Engines", COLUMNS, rows, empty="No engine matches."),
             pages.render(len(found)),
-            render_ways("engines", view_ways("engines", asked.service.uri, asked.version)),
+            render_copy_as("engines", view_commands("engines", asked.service.uri, asked.version)),
         )
 
     def _render_detail(self, _: AtVersion, answer: EngineAnswer, __: Pages) -> Markup:

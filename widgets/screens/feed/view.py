@@ -11,11 +11,12 @@ from widgets.screens.feed._ask import NEW_VERSIONS, count_changes, read_changed_
 from widgets.screens.feed._parts import TOTAL_COLUMNS, build_total_row
 from widgets.screens.rows.ask import PREVIEW_ROWS, Rows
 from widgets.screens.rows.parts import render_rows
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.text import cut, format_count, visible
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
+from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS, build_frame
 from widgets.ui.paging import Pages
@@ -23,7 +24,6 @@ from widgets.ui.pieces import render_problem_below, render_problems
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
-from widgets.ui.ways import command_line, python_line, render_ways
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class _Range:
 class FeedView:
     """From the version to compare with to the selected one, both inclusive."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
+    def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
         totals = Pane(_render_totals, noun="versions", export=_export_totals)
         rows = Pane(_render_rows, head=_render_rows_head, export=_export_rows)
-        self._totals = View(desk, state, "feed", _TOTALS, totals)
+        self._totals = View(services, state, "feed", _TOTALS, totals)
         request = Request(
             question=self._counted,
             read=lambda asked, watch, _: read_changed_rows(
@@ -51,7 +51,7 @@ class FeedView:
             words=_ROWS_WORDS,
             offer=Offer(action="rows", render=_offer_rows),
         )
-        self._rows = View(desk, state, "feed", request, rows, after=(self._totals,))
+        self._rows = View(services, state, "feed", request, rows, after=(self._totals,))
         self.panel = build_stack(
             build_card(self._totals.top, totals.live), build_filled_card(rows.live)
         )
@@ -97,8 +97,8 @@ def _render_totals(asked: _Range, totals: ChangeTotals, pages: Pages) -> Markup:
     total = totals.versions.num_rows
     rows = [build_total_row(row) for row in read_records(totals.versions.slice(*pages.span(total)))]
     uri, span = asked.service.uri, [str(totals.first), str(totals.last)]
-    ways = {
-        "a command": command_line("changes", uri, [*span, "--count"]),
+    commands = {
+        "CLI": command_line("changes", uri, [*span, "--count"]),
         "Python": python_line(
             uri,
             "import explorer.inspect as look\n"
@@ -117,7 +117,7 @@ def _render_totals(asked: _Range, totals: ChangeTotals, pages: Pages) -> Markup:
         render_problems(totals.problems),
         render_table("Changes by version", TOTAL_COLUMNS, rows) if rows else NOTHING,
         pages.render(total),
-        render_ways("feed", ways),
+        render_copy_as("feed", commands),
     )
 
 
@@ -137,8 +137,8 @@ def _render_rows(asked: _Range, found: Rows, pages: Pages) -> Markup:
     total = len(found.rows)
     offset, limit = pages.span(total)
     uri, first, last = asked.service.uri, asked.first, asked.last
-    ways = {
-        "a command": command_line("changes", uri, [str(first), str(last)]),
+    commands = {
+        "CLI": command_line("changes", uri, [str(first), str(last)]),
         "Python": python_line(uri, f"explorer.read_changes(table, {first}, {last})"),
     }
     more = html(
@@ -150,7 +150,7 @@ def _render_rows(asked: _Range, found: Rows, pages: Pages) -> Markup:
         render_rows("Changed rows", found.names, found.rows[offset : offset + limit]),
         pages.render(total),
         more if found.is_cut else NOTHING,
-        render_ways("changed-rows", ways),
+        render_copy_as("changed-rows", commands),
     )
 
 

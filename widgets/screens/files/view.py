@@ -18,11 +18,12 @@ from widgets.screens.files.parts import (
     build_file_row,
     render_file,
 )
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import FileQuery, TableService
 from widgets.state import PageState, parse_version
 from widgets.text import format_count
 from widgets.ui.boxes import build_card, build_split, close_side, open_side
+from widgets.ui.copy_as import render_copy_as, view_commands
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS, convert
 from widgets.ui.paging import Pages
@@ -30,7 +31,6 @@ from widgets.ui.pieces import render_detail_head, render_problem_below
 from widgets.ui.records import read_records
 from widgets.ui.table import PAGE_ROWS, render_pager, render_table
 from widgets.ui.view import Pane, Request, View, Words
-from widgets.ui.ways import render_ways, view_ways
 
 EVERY_FILE = 2**31
 """More than a version can hold."""
@@ -58,11 +58,11 @@ class _File:
 class FilesView:
     """Live files by the log; nothing of them is opened."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
+    def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
         table, detail = Pane(self._render_table, export=_export), Pane(_render_detail, head=_head)
-        self._files = View(desk, state, "files", _FILES, table)
-        self._file = View(desk, state, "files", _FILE, detail)
+        self._files = View(services, state, "files", _FILES, table)
+        self._file = View(services, state, "files", _FILE, detail)
         self._side = build_card(detail.live)
         self.panel = build_split(build_card(self._files.top, table.live), self._side)
         self._fit_side()
@@ -120,7 +120,7 @@ class FilesView:
                 else "This version holds no files.",
             ),
             render_pager("files", query.offset, page.total),
-            render_ways("files", view_ways("files", asked.service.uri, query.version)),
+            render_copy_as("files", view_commands("files", asked.service.uri, query.version)),
         )
 
 

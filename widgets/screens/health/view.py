@@ -19,20 +19,20 @@ from widgets.screens.health._parts import (
     render_finding,
     render_growth,
 )
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.text import visible
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
+from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_key_figures
+from widgets.ui.plan_navigation import open_plan_form
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import Pane, Request, Tell, View, Words
-from widgets.ui.ways import command_line, python_line, render_ways
-from widgets.ui.wishing import follow_wish
 
 FINDINGS_SHOWN = 200
 """Findings that are listed; the export has every one."""
@@ -50,19 +50,19 @@ class _Asked:
 class HealthView:
     """The log's answer at once; that of the files when it is asked for."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
+    def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
         answer = Pane(_render_health, head=_render_head, export=_export_findings)
         missing = Pane(_render_missing, noun="files", export=_export_missing)
         log_bytes = Pane(_render_bytes)
-        self._view = View(desk, state, "health", _HEALTH, answer, missing, log_bytes)
+        self._view = View(services, state, "health", _HEALTH, answer, missing, log_bytes)
         self.panel = build_stack(
             build_card(answer.live), build_filled_card(missing.live),
             build_filled_card(log_bytes.live),
         )  # fmt: skip
         self.show = self._view.show
         answer.live.on("files", lambda _: self._ask_files())
-        answer.live.on("wish", partial(follow_wish, state))
+        answer.live.on("plan-request", partial(open_plan_form, state))
         missing.live.on("file", self._choose)
 
     def _ask_files(self) -> None:
@@ -86,8 +86,8 @@ def _render_health(asked: _Asked, found: Health, _: Pages) -> Markup:
     flags = ["--files"] if found.has_listed else []
     call = "look.files_health(table)" if found.has_listed else "look.log_health(table)"
     uri = asked.service.uri
-    ways = {
-        "a command": command_line("health", uri, flags),
+    commands = {
+        "CLI": command_line("health", uri, flags),
         "Python": python_line(uri, f"import explorer.inspect as look\n{call}.findings"),
     }
     return html(
@@ -98,7 +98,7 @@ def _render_health(asked: _Asked, found: Health, _: Pages) -> Markup:
         html('<ul class="dx-findings">{}</ul>', items) if items else NOTHING,
         html('<p class="dx-muted">{:,} more are not listed.</p>', more) if more > 0 else NOTHING,
         NOTHING if found.has_listed else _OFFER,
-        render_ways("health", ways),
+        render_copy_as("health", commands),
     )
 
 

@@ -30,11 +30,12 @@ from widgets.screens.layout._parts import (
     render_partition_map,
     render_sizes,
 )
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.text import format_count, visible
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
+from widgets.ui.copy_as import command_line, python_line, render_copy_as, sql_name
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS, convert
 from widgets.ui.paging import Pages
@@ -42,7 +43,6 @@ from widgets.ui.pieces import render_key_figures, render_section
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import AtVersion, Offer, Pane, Request, View, Words, at_version
-from widgets.ui.ways import command_line, python_line, render_ways, sql_name
 
 EFFECTS_SHOWN = 200
 
@@ -58,16 +58,16 @@ class _AllCommits:
 class LayoutView:
     """What the log says of sizes at once; overlap and history follow."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
+    def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
         sizes = Pane(_render_layout, head=_render_head)
         partitions = Pane(_render_partitions, noun="partitions", export=_export_partitions)
         depth = Pane(_render_depth, head=_DEPTH_HEAD)
         effects = Pane(_render_effects, head=_EFFECTS_HEAD)
         self._views = (
-            View(desk, state, "layout", _SIZES, sizes, partitions),
-            View(desk, state, "layout", _DEPTH, depth),
-            View(desk, state, "layout", _EFFECTS, effects),
+            View(services, state, "layout", _SIZES, sizes, partitions),
+            View(services, state, "layout", _DEPTH, depth),
+            View(services, state, "layout", _EFFECTS, effects),
         )
         self.panel = build_stack(
             build_card(sizes.live),
@@ -88,8 +88,8 @@ class LayoutView:
 
 def _render_layout(asked: AtVersion, layout: Layout, _: Pages) -> Markup:
     uri = asked.service.uri
-    ways = {
-        "a command": command_line("layout", uri, ["--version", str(layout.version)]),
+    commands = {
+        "CLI": command_line("layout", uri, ["--version", str(layout.version)]),
         "Python": python_line(
             uri,
             "import explorer.inspect as look\n"
@@ -102,7 +102,7 @@ def _render_layout(asked: AtVersion, layout: Layout, _: Pages) -> Markup:
         visible(layout.sentence),
         render_key_figures(layout_figures(layout)),
         render_section("Files by size", render_sizes(read_records(layout.sizes), layout.target)),
-        render_ways("layout", ways),
+        render_copy_as("layout", commands),
     )
 
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from explorer.log.plain_arrays import read_flags
 from widgets.markup import Markup, html
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.text import (
@@ -23,6 +23,7 @@ from widgets.text import (
     format_time,
 )
 from widgets.ui.boxes import build_card
+from widgets.ui.copy_as import render_copy_as, view_commands
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
@@ -30,7 +31,6 @@ from widgets.ui.pieces import render_problem_below
 from widgets.ui.records import read_records
 from widgets.ui.table import Cell, Column, Row, render_table
 from widgets.ui.view import Pane, Request, View, Words
-from widgets.ui.ways import render_ways, view_ways
 
 COLUMNS = (
     Column(key="name", label="File", sortable=True, mono=True),
@@ -55,11 +55,11 @@ class _Log:
 class LogView:
     """What lies in `_delta_log`."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
+    def __init__(self, services: PageServices, state: PageState) -> None:
         self._filter = ""
         self._sort: tuple[str, bool] = ("name", True)
         self._table = Pane(self._render_log, noun="log files", export=self._export)
-        self._view = View(desk, state, "log", _LOG, self._table)
+        self._view = View(services, state, "log", _LOG, self._table)
         self.panel = build_card(self._view.top, self._table.live)
         self.show = self._view.show
         self._view.listen(self._forget_filter)
@@ -103,7 +103,7 @@ class LogView:
                 empty="No file matches the filter.",
             ),
             pages.render(found.num_rows),
-            render_ways("log", view_ways("log", asked.service.uri, 0)),
+            render_copy_as("log", view_commands("log", asked.service.uri, 0)),
         )  # fmt: skip
 
     def _export(self, _: _Log, frame: pa.Table) -> Export:

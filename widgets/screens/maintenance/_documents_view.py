@@ -15,9 +15,9 @@ from widgets.screens.maintenance._receipt_parts import (
     build_receipt_row,
 )
 from widgets.screens.maintenance._run_view import RunWatcher
-from widgets.session.desk import Desk
 from widgets.session.maintenance import Documents
 from widgets.session.operations import find_operation
+from widgets.session.page_services import PageServices
 from widgets.session.runs import Run
 from widgets.session.tables import TableService
 from widgets.state import parse_version
@@ -37,9 +37,15 @@ class DocumentsView:
     """Two lists, one at a time; a row opens its document."""
 
     def __init__(
-        self, desk: Desk, watcher: RunWatcher, *, on_plan: Open, on_receipt: Open, on_run: Open
+        self,
+        services: PageServices,
+        watcher: RunWatcher,
+        *,
+        on_plan: Open,
+        on_receipt: Open,
+        on_run: Open,
     ) -> None:
-        self._desk = desk
+        self._services = services
         self._watcher = watcher
         self._followed: WeakSet[Run] = WeakSet()
         self._service: TableService | None = None
@@ -48,7 +54,7 @@ class DocumentsView:
         self._offset = 0
         self._html = LiveHtml(margin=0)
         self.panel = build_card(self._html)
-        self.panel.visible = desk.maintenance.keeps_documents
+        self.panel.visible = services.maintenance.keeps_documents
         self._html.on("open", on_plan)
         self._html.on("receipt", on_receipt)
         self._html.on("run", on_run)
@@ -61,7 +67,7 @@ class DocumentsView:
             self._found, self._offset = None, 0
             self._html.html = render_waiting("Looking for plans and receipts")
         self._service = service
-        maintenance = self._desk.maintenance
+        maintenance = self._services.maintenance
         if not maintenance.keeps_documents:
             return
         for run in maintenance.running(service.uri):
@@ -76,7 +82,7 @@ class DocumentsView:
             if service is self._service:
                 self._html.html = render_problem(problem)
 
-        self._desk.runner.run(lambda: maintenance.read_documents(service), done, failed)
+        self._services.runner.run(lambda: maintenance.read_documents(service), done, failed)
 
     def _follow(self, run: Run) -> None:
         """Read anew when a run has ended, whoever began it and whether it is watched or not."""
@@ -88,7 +94,7 @@ class DocumentsView:
             if self._service is not None and self._service.uri == run.plan.subject.uri:
                 self.show(self._service)
 
-        run.follow(lambda: None if run.outcome is None else self._desk.runner.post(read_again))
+        run.follow(lambda: None if run.outcome is None else self._services.runner.post(read_again))
 
     def _choose(self, name: str) -> None:
         if name in {"receipts", "plans"}:
@@ -149,7 +155,7 @@ class DocumentsView:
                 cut(run.plan.summary, 160),
                 run.plan.digest,
             )
-            for run in self._desk.maintenance.running(uri)
+            for run in self._services.maintenance.running(uri)
             if run is not self._watcher.run  # which is shown above
         )
 

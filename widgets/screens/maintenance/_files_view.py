@@ -29,7 +29,7 @@ from widgets.screens.maintenance._plan_parts import (
     render_files_head,
 )
 from widgets.session.asking import Question
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.state import PageState, parse_version
 from widgets.ui.boxes import build_stack
 from widgets.ui.exporting import Export, Exports
@@ -46,8 +46,8 @@ EVERY_FILE = 2**31
 class PlanFilesView:
     """The file list of the plan that is reviewed; invisible where it has none."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
-        self._question = Question(desk.runner)
+    def __init__(self, services: PageServices, state: PageState) -> None:
+        self._question = Question(services.runner)
         self._files: PlanFiles | None = None
         self._counts: Sequence[ActionCount] = ()
         self._query = PlanFilesQuery()
@@ -58,7 +58,7 @@ class PlanFilesView:
         self.panel.visible = False
         self._head.on("action", self._choose)
         self._head.on("filter", self._filter)
-        self._exports = Exports(desk, state, self._head, self._chosen)
+        self._exports = Exports(services, state, self._head, self._chosen)
         self._table.on("page", self._turn)
         self._table.on("sort", self._sort)
 

@@ -25,7 +25,6 @@ from widgets.screens.maintenance._plan_parts import (
 )
 from widgets.screens.maintenance._receipt_parts import undo_version
 from widgets.screens.maintenance._run_parts import render_run
-from widgets.session.desk import Desk
 from widgets.session.operations import (
     GROUPS,
     OPERATIONS,
@@ -35,6 +34,7 @@ from widgets.session.operations import (
     name_button,
     needs_name,
 )
+from widgets.session.page_services import PageServices
 from widgets.session.planners import Answers
 from widgets.session.runs import Run
 from widgets.state import Notice
@@ -42,14 +42,14 @@ from widgets.text import cut, format_count, format_time, read_moment
 from widgets.ui.pieces import render_notice
 
 
-def render_start(desk: Desk, uri: str) -> Markup:
+def render_start(services: PageServices, uri: str) -> Markup:
     """What there is to choose from, with what happens to a choice."""
     lead = render_sentence(
         "Every change is planned first. You see what becomes impossible, and every file with "
         "its reason; only a plan that you approve is carried out.",
         kind="dx-lead",
     )
-    return lead + render_lock_of(desk, uri) + render_choices(_list_choices())
+    return lead + render_lock_of(services, uri) + render_choices(_list_choices())
 
 
 PLANNING = Notice(
@@ -103,7 +103,7 @@ def render_form_of(operation: Operation, answers: Answers, offers: Offers) -> Ma
     return render_form(operation.name, operation.does, fields, "Make the plan")
 
 
-def render_run_of(desk: Desk, run: Run) -> Markup:
+def render_run_of(services: PageServices, run: Run) -> Markup:
     """How far a run is; whoever may approve plans here may stop it. In a notebook only the
     kernel can be interrupted: it hears of a click when the run has ended."""
     return render_run(
@@ -111,19 +111,19 @@ def render_run_of(desk: Desk, run: Run) -> Markup:
         run.begun_at,
         run.progress,
         is_stopping=run.is_stopping,
-        can_stop=desk.maintenance.is_unlocked and desk.runner.is_background,
+        can_stop=services.maintenance.is_unlocked and services.runner.is_background,
     )
 
 
-def render_lock_of(desk: Desk, uri: str) -> Markup:
+def render_lock_of(services: PageServices, uri: str) -> Markup:
     """What a locked page says of itself; nothing where it is unlocked."""
-    if desk.maintenance.is_unlocked:
+    if services.maintenance.is_unlocked:
         return NOTHING
-    return render_lock(uri, is_notebook=not desk.runner.is_background)
+    return render_lock(uri, is_notebook=not services.runner.is_background)
 
 
 def render_decision(
-    desk: Desk, plan: Plan, carried_out: Receipt | None, *, can_repeat: bool
+    services: PageServices, plan: Plan, carried_out: Receipt | None, *, can_repeat: bool
 ) -> Markup:
     """The approval of a plan, and what it rests on; a locked page has no button for it.
     `can_repeat` says whether the page knows what was asked for."""
@@ -136,18 +136,18 @@ def render_decision(
         shown = render_sentence("This plan is blocked: it cannot be carried out.") + again
     elif not plan.steps:
         shown = render_sentence("There is nothing to do, and nothing to approve.") + again
-    elif not desk.maintenance.is_unlocked:
-        shown = render_lock_of(desk, uri)
+    elif not services.maintenance.is_unlocked:
+        shown = render_lock_of(services, uri)
     elif needs_name(plan) and not is_typeable(plan.subject.name):
         shown = render_sentence(
             "The table's name holds characters that cannot be typed here; carry the plan out on "
             "the command line, with --confirm."
         )
-    elif any(run.plan.digest == plan.digest for run in desk.maintenance.running(uri)):
+    elif any(run.plan.digest == plan.digest for run in services.maintenance.running(uri)):
         shown = render_sentence("This plan is being carried out; a plan is used once.")
         shown += render_buttons(("run", plan.digest, "Show how far it is"))
     else:
-        shown = _render_others(desk.maintenance.running(uri))
+        shown = _render_others(services.maintenance.running(uri))
         shown += render_approval(
             plan, name_button(plan), asks_for_name=needs_name(plan), is_final=destroys(plan)
         )
@@ -170,14 +170,14 @@ def _render_others(running: Sequence[Run]) -> Markup:
     )
 
 
-def render_ways_on(desk: Desk, receipt: Receipt, *, can_repeat: bool) -> Markup:
+def render_ways_on(services: PageServices, receipt: Receipt, *, can_repeat: bool) -> Markup:
     """What can be done after a run: the way back where there is one, or the plan anew."""
     buttons, version = [], undo_version(receipt)
     if version is not None:
         buttons.append(("undo", "", f"Plan the way back to version {format_count(version)}"))
     elif receipt.operation == "set-properties" and receipt.undo:
         buttons.append(("undo", "", "Plan the way back"))
-    if receipt.status != "completed" and desk.maintenance.keeps_documents:
+    if receipt.status != "completed" and services.maintenance.keeps_documents:
         buttons.append(("open", receipt.digest, "Show the plan"))
     if receipt.status != "completed" and can_repeat:
         buttons.append(("again", "", "Plan again"))

@@ -8,7 +8,7 @@ from functools import partial
 from explorer.errors import Problem
 from explorer.maintenance.documents.receipt import Receipt
 from widgets.session.asking import Pace
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.runs import Run
 
 TOLD_SECONDS = 0.1
@@ -20,11 +20,11 @@ class RunWatcher:
 
     def __init__(
         self,
-        desk: Desk,
+        services: PageServices,
         on_progress: Callable[[Run], None],
         on_end: Callable[[Receipt | Problem], None],
     ) -> None:
-        self._desk = desk
+        self._services = services
         self._on_progress = on_progress
         self._on_end = on_end
         self._pace = Pace(TOLD_SECONDS)
@@ -38,7 +38,7 @@ class RunWatcher:
         def told() -> None:
             label = "" if run.progress is None else run.progress.label
             if run.outcome is not None or self._pace.is_due(label):
-                self._desk.runner.post(partial(self._draw, run))
+                self._services.runner.post(partial(self._draw, run))
 
         run.follow(told)
 
@@ -49,7 +49,7 @@ class RunWatcher:
     def stop(self) -> None:
         """Ask the run to stop between two changes."""
         if self.run is not None:
-            self._desk.maintenance.cancel(self.run)
+            self._services.maintenance.cancel(self.run)
             self._draw(self.run)
 
     def _draw(self, run: Run) -> None:

@@ -28,9 +28,9 @@ from widgets.screens.maintenance._review_view import (
 from widgets.screens.maintenance._run_parts import render_planning
 from widgets.screens.maintenance._run_view import RunWatcher
 from widgets.session.asking import Question
-from widgets.session.desk import Desk
 from widgets.session.maintenance import Consent
 from widgets.session.operations import Operation, find_operation, needs_name
+from widgets.session.page_services import PageServices
 from widgets.session.planners import Answers
 from widgets.session.runs import Run
 from widgets.session.tables import TableService
@@ -44,8 +44,8 @@ class MaintenanceView:
     """One operation at a time, from its choice to its receipt. What is shown here is what
     may be approved here; the service decides."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
-        self._desk = desk
+    def __init__(self, services: PageServices, state: PageState) -> None:
+        self._services = services
         self._state = state
         self._service: TableService | None = None
         self._stage: Stage = "choose"
@@ -56,14 +56,14 @@ class MaintenanceView:
         self._asked: str | None = None
         self._plan: Plan | None = None
         self._receipt: Receipt | None = None
-        self._planning = Question(desk.runner, is_planning=True)
-        self._opening = Question(desk.runner)
-        self._watcher = RunWatcher(desk, self._draw_run, self._end)
+        self._planning = Question(services.runner, is_planning=True)
+        self._opening = Question(services.runner)
+        self._watcher = RunWatcher(services, self._draw_run, self._end)
         self._top = LiveHtml(margin=0)
         self._bottom = LiveHtml(margin=0)
-        self._files = PlanFilesView(desk, state)
+        self._files = PlanFilesView(services, state)
         self._documents = DocumentsView(
-            desk,
+            services,
             self._watcher,
             on_plan=self._open_plan,
             on_receipt=self._open_receipt,
@@ -113,8 +113,8 @@ class MaintenanceView:
         """Where whoever comes here is led: to what is being done to the table, be it begun by
         another page or by this one before it was loaded anew; else to what was asked for."""
         uri = "" if self._service is None else self._service.uri
-        running = self._desk.maintenance.running(uri)
-        if running and self._state.wish is None:
+        running = self._services.maintenance.running(uri)
+        if running and self._state.plan_request is None:
             self._watch(running[-1])
         elif name:
             self._open_form(name)
@@ -136,11 +136,11 @@ class MaintenanceView:
 
     def _fill_in(self) -> None:
         """Another view led here: its operation is chosen, and nothing is planned yet."""
-        wish, self._state.wish = self._state.wish, None
-        operation = None if wish is None else find_operation(wish[0])
-        if wish is not None and operation is not None and self._stage in {"choose", "form"}:
+        request, self._state.plan_request = self._state.plan_request, None
+        operation = None if request is None else find_operation(request[0])
+        if request is not None and operation is not None and self._stage in {"choose", "form"}:
             self._name(operation)
-            self._answers = dict(wish[1])
+            self._answers = dict(request[1])
             self._draw_form(None)
 
     def _go_back(self) -> None:
@@ -173,7 +173,7 @@ class MaintenanceView:
         self._asked = None  # whoever opens that plan again has its document, and no answers
         self._go("choose")
         uri = "" if self._service is None else self._service.uri
-        self._top.html = self._head() + render_start(self._desk, uri)
+        self._top.html = self._head() + render_start(self._services, uri)
 
     def _go(self, stage: Stage) -> None:
         """The next stage; outside of a review there is nothing to approve, and what was
@@ -183,7 +183,7 @@ class MaintenanceView:
         self._planning.drop()
         if stage != "review":
             self._plan = None
-            self._desk.maintenance.show(None)
+            self._services.maintenance.show(None)
             self._files.clear()
             self._bottom.html = NOTHING
 
@@ -226,7 +226,7 @@ class MaintenanceView:
             work = partial(read_offers, self._service, operation)
             done = partial(self._offer, operation)
             # where it cannot be read nothing is offered, and planning says why
-            self._desk.runner.run(work, done, lambda _: None)
+            self._services.runner.run(work, done, lambda _: None)
 
     def _offer(self, operation: Operation, offers: Offers) -> None:
         if self._stage == "form" and operation is self._operation:
@@ -250,7 +250,7 @@ class MaintenanceView:
         if version is not None:
             self._plan_undo("restore", {"version": str(version)})
         elif receipt.operation == "set-properties":
-            undo = partial(self._desk.maintenance.undo_properties, receipt)
+            undo = partial(self._services.maintenance.undo_properties, receipt)
             done = partial(self._plan_undo, "set-properties")
             self._opening.ask(lambda _: undo(), done, self._fail)
 
@@ -268,7 +268,7 @@ class MaintenanceView:
         self._draw_planning(None)
 
         def work(watch: Watch) -> tuple[Plan, str]:
-            plan = self._desk.maintenance.plan(service, operation, answers, watch)
+            plan = self._services.maintenance.plan(service, operation, answers, watch)
             return plan, plan.digest  # for a million files a second that must not pass here
 
         def done(found: tuple[Plan, str]) -> None:
@@ -278,7 +278,7 @@ class MaintenanceView:
         self._planning.ask(work, done, self._draw_form, self._draw_planning)
 
     def _draw_planning(self, progress: Progress | None) -> None:
-        can_stop = self._desk.runner.is_background
+        can_stop = self._services.runner.is_background
         self._top.html = self._head() + render_planning(progress, can_stop=can_stop)
 
     def _stop(self) -> None:
@@ -291,7 +291,7 @@ class MaintenanceView:
         """Show a plan; only this one can be approved now."""
         self._go("review")
         self._plan = plan
-        self._desk.maintenance.show(plan if carried_out is None else None)
+        self._services.maintenance.show(plan if carried_out is None else None)
         consequence = render_consequence(plan, is_grave=needs_name(plan))
         self._top.html = self._head() + consequence + render_guards(plan)
         self._files.show(plan)
@@ -300,13 +300,13 @@ class MaintenanceView:
 
     def _render_decision(self, plan: Plan, carried_out: Receipt | None) -> Markup:
         can_repeat = self._asked == plan.digest
-        return render_decision(self._desk, plan, carried_out, can_repeat=can_repeat)
+        return render_decision(self._services, plan, carried_out, can_repeat=can_repeat)
 
     def _approve(self, text: str) -> None:
         service, plan = self._service, self._plan
         if self._stage != "review" or service is None or plan is None:
             return  # a second click, or one on a page that has moved on
-        given, maintenance = parse_answers(text), self._desk.maintenance
+        given, maintenance = parse_answers(text), self._services.maintenance
         consent = Consent(
             digest=given.get("digest", ""),
             table_name=given.get("table_name", ""),
@@ -321,13 +321,13 @@ class MaintenanceView:
         self._go("running")
         self._watcher.watch(run)
         try:
-            maintenance.begin(run, in_background=self._desk.runner.is_background)
+            maintenance.begin(run, in_background=self._services.runner.is_background)
         except DeltaError as error:
             self._watcher.leave()
             self._fail(Problem.of(error))
 
     def _draw_run(self, run: Run) -> None:
-        self._top.html = self._head() + render_run_of(self._desk, run)
+        self._top.html = self._head() + render_run_of(self._services, run)
 
     def _end(self, outcome: Receipt | Problem) -> None:
         if isinstance(outcome, Problem):
@@ -352,12 +352,12 @@ class MaintenanceView:
         self._name(find_operation(receipt.operation))
         self._top.html = self._head() + render_receipt(receipt)
         can_repeat = self._asked == receipt.digest
-        self._bottom.html = render_ways_on(self._desk, receipt, can_repeat=can_repeat)
+        self._bottom.html = render_ways_on(self._services, receipt, can_repeat=can_repeat)
 
     def _open_plan(self, digest: str) -> None:
         service = self._service
         if service is not None and self._may_open():
-            load = partial(self._desk.maintenance.load_plan, service, digest)
+            load = partial(self._services.maintenance.load_plan, service, digest)
             self._opening.ask(lambda _: load(), self._opened, self._open_failed)
 
     def _opened(self, found: tuple[Plan, Receipt | None]) -> None:
@@ -368,7 +368,7 @@ class MaintenanceView:
     def _open_receipt(self, identifier: str) -> None:
         service = self._service
         if service is not None and self._may_open():
-            load = partial(self._desk.maintenance.load_receipt, service, identifier)
+            load = partial(self._services.maintenance.load_receipt, service, identifier)
             self._opening.ask(lambda _: load(), self._receipt_opened, self._open_failed)
 
     def _receipt_opened(self, receipt: Receipt) -> None:
@@ -389,7 +389,7 @@ class MaintenanceView:
     def _open_run(self, digest: str) -> None:
         if self._service is None or not self._may_open():
             return
-        for run in self._desk.maintenance.running(self._service.uri):
+        for run in self._services.maintenance.running(self._service.uri):
             if run.plan.digest == digest:
                 self._watch(run)
         self._look()

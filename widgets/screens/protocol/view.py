@@ -13,7 +13,7 @@ from explorer.protocol.actions import Metadata, Protocol
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.engines.ask import EngineAnswer, read_engines
 from widgets.session.asking import attempt_fact
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.text import UNKNOWN, cut, format_count, format_many, format_time
@@ -56,14 +56,14 @@ class _Facts:
 class ProtocolView:
     """Facts by version; the history of features follows when it is read."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
+    def __init__(self, services: PageServices, state: PageState) -> None:
         protocol, settings = Pane(_render_protocol, head=_render_head), Pane(_render_settings)
         engines = Pane(_render_engines, head=_ENGINES_HEAD)
         features = Pane(_render_features, head=_FEATURES_HEAD)
         self._views = (
-            View(desk, state, "protocol", _FACTS, protocol, settings),
-            View(desk, state, "protocol", _ENGINES, engines),
-            View(desk, state, "protocol", _FEATURES, features),
+            View(services, state, "protocol", _FACTS, protocol, settings),
+            View(services, state, "protocol", _ENGINES, engines),
+            View(services, state, "protocol", _FEATURES, features),
         )
         self.panel = build_stack(
             build_card(protocol.live, engines.live), build_card(features.live),

@@ -16,11 +16,12 @@ from widgets.screens.reach._parts import (
     build_size_row,
     reason_facts,
 )
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import LONGEST_TEXT, PageState
 from widgets.text import visible
 from widgets.ui.boxes import build_card
+from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
@@ -28,7 +29,6 @@ from widgets.ui.pieces import render_asked_problem, render_definitions, render_s
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
-from widgets.ui.ways import command_line, python_line, render_ways
 
 EVIDENCE_SHOWN = 200
 """Lines of the log that are listed; the command line's `why` gives any number."""
@@ -53,10 +53,10 @@ class _Latest:
 class ReasonPart:
     """A card that asks for a path; what is typed goes into the address."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
+    def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
         answer = Pane(_render_reason)
-        self.view = View(desk, state, "reach", _REASON, answer)
+        self.view = View(services, state, "reach", _REASON, answer)
         self.panel = build_card(self.view.top, answer.live)
         self.view.top.on("file", self._type)
 
@@ -68,10 +68,10 @@ class ReasonPart:
 class FolderPart:
     """A card about everything below the table's root, listed on demand."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
+    def __init__(self, services: PageServices, state: PageState) -> None:
         answer = Pane(_render_folder, head=_FOLDER_HEAD)
         files = Pane(_render_foreign, noun="files", export=_export_foreign)
-        self.view = View(desk, state, "reach", _FOLDER, answer, files)
+        self.view = View(services, state, "reach", _FOLDER, answer, files)
         self.panel = build_card(answer.live, files.live)
         answer.live.on("maintain", lambda _: state.param.update(view="maintenance"))
         files.live.on("file", lambda path: state.param.update(file=path))
@@ -87,8 +87,8 @@ def _render_reason(asked: _File, found: FileReason, _: Pages) -> Markup:
     )  # fmt: skip
     more = found.evidence.num_rows - EVIDENCE_SHOWN
     note = html('<p class="dx-muted">{:,} more lines are not listed.</p>', more)
-    ways = {
-        "a command": command_line("why", asked.service.uri, [asked.path]),
+    commands = {
+        "CLI": command_line("why", asked.service.uri, [asked.path]),
         "Python": python_line(
             asked.service.uri,
             f"import explorer.inspect as look\nlook.why_here(table, {asked.path!r})",
@@ -101,7 +101,7 @@ def _render_reason(asked: _File, found: FileReason, _: Pages) -> Markup:
         render_definitions(reason_facts(found), code=("Path",)),
         render_section("Where that is recorded", evidence),
         note if more > 0 else NOTHING,
-        render_ways("why", ways),
+        render_copy_as("why", commands),
     )
 
 
@@ -109,8 +109,8 @@ def _render_folder(asked: _Latest, folder: Folder, _: Pages) -> Markup:
     sizes = read_records(folder.sizes)
     total = sum(row["bytes"] for row in sizes)
     uri = asked.service.uri
-    ways = {
-        "a command": command_line("foreign", uri),
+    commands = {
+        "CLI": command_line("foreign", uri),
         "Python": python_line(
             uri, "import explorer.inspect as look\nlook.foreign_files(table).files"
         ),
@@ -124,7 +124,7 @@ def _render_folder(asked: _Latest, folder: Folder, _: Pages) -> Markup:
         render_table(
             "Parts of the folder", SIZE_COLUMNS, [build_size_row(row, total) for row in sizes]
         ),
-        render_ways("folder", ways),
+        render_copy_as("folder", commands),
     )
 
 

@@ -22,11 +22,12 @@ from widgets.screens.reach._parts import (
     render_axis,
     selected_sentence,
 )
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.text import visible
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
+from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
@@ -34,7 +35,6 @@ from widgets.ui.pieces import render_section
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import Pane, Request, View, Words
-from widgets.ui.ways import command_line, python_line, render_ways
 
 RANGES_SHOWN = 200
 """Ranges that are drawn and listed; the table of versions has every one."""
@@ -52,15 +52,15 @@ class _Asked:
 class ReachView:
     """The log's answer at once; that of the files when it is asked for."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
+    def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
         answer = Pane(self._render_reach, head=_HEAD)
         versions = Pane(
             self._render_versions, noun="versions", start=self._find_selected,
             export=_export_versions,
         )  # fmt: skip
-        self._reach = View(desk, state, "reach", _REACH, answer, versions)
-        reason, folder = ReasonPart(desk, state), FolderPart(desk, state)
+        self._reach = View(services, state, "reach", _REACH, answer, versions)
+        reason, folder = ReasonPart(services, state), FolderPart(services, state)
         self._views = (self._reach, reason.view, folder.view)
         self.panel = build_stack(
             build_card(answer.live), reason.panel, build_filled_card(versions.live), folder.panel
@@ -104,8 +104,8 @@ class ReachView:
         with_files = found.has_listed or found.problem is not None
         uri = asked.service.uri
         call = "look.reach_by_files(table)" if with_files else "look.reach_by_log(table)"
-        ways = {
-            "a command": command_line("reach", uri, ["--files"] if with_files else []),
+        commands = {
+            "CLI": command_line("reach", uri, ["--files"] if with_files else []),
             "Python": python_line(uri, f"import explorer.inspect as look\n{call}.sentence"),
         }
         return html(
@@ -129,7 +129,7 @@ class ReachView:
                     "Retention windows", WINDOW_COLUMNS, [*map(build_window_row, windows)]
                 ),
             ),
-            render_ways("reach", ways),
+            render_copy_as("reach", commands),
         )
 
     def _render_versions(self, _: _Asked, found: Reachability, pages: Pages) -> Markup:

@@ -23,11 +23,12 @@ from widgets.screens.rows.parts import (
     plain_text,
     render_rows,
 )
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import LONGEST_TEXT, PageState
 from widgets.text import format_count, visible
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
+from widgets.ui.copy_as import command_line, python_line, render_copy_as, sql_name
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS, build_frame
 from widgets.ui.paging import Pages
@@ -35,7 +36,6 @@ from widgets.ui.pieces import render_asked_problem, render_problems, render_sect
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
-from widgets.ui.ways import command_line, python_line, render_ways, sql_name
 
 LISTED = 200
 """Versions and unread files that are listed; the command line gives any number."""
@@ -69,13 +69,13 @@ class _Found:
 class RowsView:
     """A look at the rows at once; their history when it is asked for."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
+    def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
         rows = Pane(_render_preview, export=_export_rows)
         past = Pane(self._render_history, head=_PAST)
         changes = Pane(_render_changes, noun="changes")
-        self._rows = View(desk, state, "rows", _ROWS, rows)
-        self._history = View(desk, state, "rows", _HISTORY, past, changes)
+        self._rows = View(services, state, "rows", _ROWS, rows)
+        self._history = View(services, state, "rows", _HISTORY, past, changes)
         self.panel = build_stack(
             build_card(self._rows.top, rows.live), build_filled_card(past.live),
             build_filled_card(changes.live),
@@ -114,8 +114,8 @@ class RowsView:
                 ),
             )  # fmt: skip
         uri = asked.service.uri
-        ways = {
-            "a command": command_line("rows", uri, [history.where]),
+        commands = {
+            "CLI": command_line("rows", uri, [history.where]),
             "Python": python_line(
                 uri, f"import explorer.inspect as look\nlook.search_rows(table, {history.where!r})"
             ),
@@ -128,7 +128,7 @@ class RowsView:
                 empty="No version that was searched changed such a row.",
             ),
             unread,
-            render_ways("history", ways),
+            render_copy_as("history", commands),
         )  # fmt: skip
 
 
@@ -141,8 +141,8 @@ def _render_preview(asked: _Condition, found: Rows, pages: Pages) -> Markup:
     offset, limit = pages.span(total)
     uri = asked.service.uri
     arguments = ["--version", str(version), *(["--where", where] if where else [])]
-    ways = {
-        "a command": command_line("preview", uri, arguments),
+    commands = {
+        "CLI": command_line("preview", uri, arguments),
         "Python": python_line(
             uri,
             f"snapshot = table.snapshot(version={version})\n"
@@ -161,7 +161,7 @@ def _render_preview(asked: _Condition, found: Rows, pages: Pages) -> Markup:
         render_problems(found.problems),
         render_rows("Rows", found.names, found.rows[offset : offset + limit]),
         pages.render(total),
-        render_ways("rows", ways),
+        render_copy_as("rows", commands),
     )
 
 

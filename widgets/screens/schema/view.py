@@ -32,11 +32,12 @@ from widgets.screens.schema._parts import (
     build_unused_row,
     schema_sentence,
 )
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.text import format_count, visible
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
+from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
@@ -44,7 +45,6 @@ from widgets.ui.pieces import render_problem, render_section
 from widgets.ui.records import read_records
 from widgets.ui.table import Column, Row, render_table
 from widgets.ui.view import AtVersion, Pane, Request, View, Words, at_version
-from widgets.ui.ways import command_line, python_line, render_ways
 
 LISTED = 200
 """Rules, and files without a column, that are listed; the export has every one."""
@@ -62,15 +62,15 @@ class _Presence:
 class SchemaView:
     """Fields and rules by the log at once, statistics beside them, footers on demand."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
+    def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
         fields = Pane(_render_fields, head=_render_head, noun="fields", export=_export_fields)
         rules = Pane(_render_rules)
         presence = Pane(
             _render_presence, head=_render_presence_head, noun="fields", export=_export_presence
         )
-        self._facts = View(desk, state, "schema", _FACTS, fields, rules)
-        self._presence = View(desk, state, "schema", _PRESENCE, presence)
+        self._facts = View(services, state, "schema", _FACTS, fields, rules)
+        self._presence = View(services, state, "schema", _PRESENCE, presence)
         self.panel = build_stack(
             build_card(fields.live), build_card(presence.live), build_filled_card(rules.live)
         )
@@ -103,8 +103,8 @@ def _render_fields(asked: AtVersion, facts: SchemaFacts, pages: Pages) -> Markup
     total = facts.fields.num_rows
     shown = read_records(facts.fields.slice(*pages.span(total)))
     uri, version = asked.service.uri, asked.version
-    ways = {
-        "a command": command_line("schema", uri, ["--version", str(version)]),
+    commands = {
+        "CLI": command_line("schema", uri, ["--version", str(version)]),
         "Python": python_line(
             uri, f"import explorer.inspect as look\nlook.schema(table, {version})"
         ),
@@ -117,7 +117,7 @@ def _render_fields(asked: AtVersion, facts: SchemaFacts, pages: Pages) -> Markup
             empty="No columns.",
         ),
         pages.render(total),
-        render_ways("schema", ways),
+        render_copy_as("schema", commands),
     )  # fmt: skip
 
 
@@ -144,8 +144,8 @@ def _render_presence(asked: _Presence, found: ColumnPresence, pages: Pages) -> M
     has_read = bool(found.files_read or found.unread.num_rows)
     call = "columns_by_files" if has_read else "columns_by_statistics"
     uri = asked.service.uri
-    ways = {
-        "a command": command_line("schema", uri, ["--version", str(found.version), "--files"]),
+    commands = {
+        "CLI": command_line("schema", uri, ["--version", str(found.version), "--files"]),
         "Python": python_line(
             uri,
             "import explorer.inspect as look\n"
@@ -161,7 +161,7 @@ def _render_presence(asked: _Presence, found: ColumnPresence, pages: Pages) -> M
         ),
         pages.render(total),
         _render_details(found),
-        render_ways("presence", ways),
+        render_copy_as("presence", commands),
     )
 
 

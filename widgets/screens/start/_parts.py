@@ -1,6 +1,6 @@
 """The list of tables: one row each, the health of its log at a glance.
 
-A glance is what `widgets.session.glances` knows of one table.
+A summary is what `widgets.session.table_summaries` knows of one table.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _TONES = {"error": "gone", "warning": "risk", "note": "none"}
 _RANK = {"error": 0, "warning": 1, "note": 2}
 
 _KEYS: dict[str, Callable[[Any], Any]] = {
-    "name": lambda glance: glance.name.casefold(),
-    "place": lambda glance: glance.shown,
-    "version": lambda glance: glance.version,
-    "age": lambda glance: glance.timestamp,
-    "files": lambda glance: glance.num_files,
-    "size": lambda glance: glance.size_in_bytes,
-    "health": lambda glance: _gravity(glance),  # noqa: PLW0108 - defined below
+    "name": lambda summary: summary.name.casefold(),
+    "place": lambda summary: summary.shown,
+    "version": lambda summary: summary.version,
+    "age": lambda summary: summary.timestamp,
+    "files": lambda summary: summary.num_files,
+    "size": lambda summary: summary.size_in_bytes,
+    "health": lambda summary: _gravity(summary),  # noqa: PLW0108 - defined below
 }
 
 
@@ -51,54 +51,54 @@ def is_sortable(key: str) -> bool:
     return key in _KEYS
 
 
-def filter_glances(glances: Sequence[Any], text: str) -> list[Any]:
+def filter_summaries(summaries: Sequence[Any], text: str) -> list[Any]:
     """Those whose name or place holds the text, in any case."""
     wanted = text.casefold()
-    return [one for one in glances if wanted in f"{one.name}\n{one.shown}".casefold()]
+    return [one for one in summaries if wanted in f"{one.name}\n{one.shown}".casefold()]
 
 
-def sort_glances(glances: Sequence[Any], sort: tuple[str, bool] | None) -> list[Any]:
+def sort_summaries(summaries: Sequence[Any], sort: tuple[str, bool] | None) -> list[Any]:
     """By a column, descending or not; what is not known stands last either way."""
     if sort is None:
-        return list(glances)
+        return list(summaries)
     key, descending = sort
     value_of = _KEYS[key]
-    known = [one for one in glances if value_of(one) is not None]
-    unknown = [one for one in glances if value_of(one) is None]
+    known = [one for one in summaries if value_of(one) is not None]
+    unknown = [one for one in summaries if value_of(one) is None]
     return [*sorted(known, key=value_of, reverse=descending), *unknown]
 
 
-def build_glance_row(glance: Any, now: datetime) -> Row:
+def build_summary_row(summary: Any, now: datetime) -> Row:
     """One table; a click opens it."""
-    missing = PENDING if glance.is_waiting else UNKNOWN
-    when = glance.timestamp
+    missing = PENDING if summary.is_waiting else UNKNOWN
+    when = summary.timestamp
     return Row(
         action="choose",
-        value=glance.shown,
+        value=summary.shown,
         cells=(
-            Cell(text=cut(glance.name, 60), title=glance.shown),
-            _figure(glance.version, format_count, missing),
+            Cell(text=cut(summary.name, 60), title=summary.shown),
+            _figure(summary.version, format_count, missing),
             Cell(text=format_age(when, now) if when else missing, muted=when is None,
                  title=format_time(when) if when else None),
-            _figure(glance.num_files, format_count, missing),
-            _figure(glance.size_in_bytes, format_bytes, missing),
-            _health(glance),
-            Cell(text=cut_middle(glance.shown, 44), title=glance.shown, muted=True),
+            _figure(summary.num_files, format_count, missing),
+            _figure(summary.size_in_bytes, format_bytes, missing),
+            _health(summary),
+            Cell(text=cut_middle(summary.shown, 44), title=summary.shown, muted=True),
         ),
     )  # fmt: skip
 
 
-def sum_up(glances: Sequence[Any]) -> str:
+def sum_up(summaries: Sequence[Any]) -> str:
     """`12 tables: 1 cannot be read, 2 with errors, 3 with warnings.`"""
     counted = {
-        "cannot be read": sum(one.problem is not None for one in glances),
-        "with errors": sum(one.severity == "error" for one in glances),
-        "with warnings": sum(one.severity == "warning" for one in glances),
-        "not looked at yet": sum(one.is_waiting for one in glances),
+        "cannot be read": sum(one.problem is not None for one in summaries),
+        "with errors": sum(one.severity == "error" for one in summaries),
+        "with warnings": sum(one.severity == "warning" for one in summaries),
+        "not looked at yet": sum(one.is_waiting for one in summaries),
     }
     said = [f"{format_count(count)} {what}" for what, count in counted.items() if count]
-    noun = "table" if len(glances) == 1 else "tables"
-    return f"{format_count(len(glances))} {noun}: {', '.join(said) or 'nothing is wrong'}."
+    noun = "table" if len(summaries) == 1 else "tables"
+    return f"{format_count(len(summaries))} {noun}: {', '.join(said) or 'nothing is wrong'}."
 
 
 def _figure(value: int | None, render: Callable[[int], str], missing: str) -> Cell:
@@ -107,26 +107,26 @@ def _figure(value: int | None, render: Callable[[int], str], missing: str) -> Ce
     return Cell(text=render(value), title=format_count(value))
 
 
-def _health(glance: Any) -> Cell:
-    if glance.is_waiting:
+def _health(summary: Any) -> Cell:
+    if summary.is_waiting:
         return Cell(text=PENDING, muted=True)
-    if glance.problem is not None:
-        said = f"{glance.problem.problem} {glance.problem.reason}"
-        return Cell(text=cut(glance.problem.problem, 64), title=cut(said, 600), tone="gone")
-    if glance.severity is None:
+    if summary.problem is not None:
+        said = f"{summary.problem.problem} {summary.problem.reason}"
+        return Cell(text=cut(summary.problem.problem, 64), title=cut(said, 600), tone="gone")
+    if summary.severity is None:
         return Cell(text="nothing is wrong", muted=True, tone="good")
-    more = (glance.num_findings or 1) - 1
+    more = (summary.num_findings or 1) - 1
     tail = f" (and {more} more)" if more else ""
     return Cell(
-        text=f"{glance.severity}: {cut(glance.finding, 64)}{tail}",
-        title=cut(glance.finding, 600),
-        tone=_TONES.get(glance.severity, "none"),
+        text=f"{summary.severity}: {cut(summary.finding, 64)}{tail}",
+        title=cut(summary.finding, 600),
+        tone=_TONES.get(summary.severity, "none"),
     )
 
 
-def _gravity(glance: Any) -> int | None:
-    if glance.is_waiting:
+def _gravity(summary: Any) -> int | None:
+    if summary.is_waiting:
         return None
-    if glance.problem is not None:
+    if summary.problem is not None:
         return -1
-    return _RANK.get(glance.severity or "", 3)
+    return _RANK.get(summary.severity or "", 3)

@@ -11,13 +11,13 @@ from explorer.progress import Progress
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.start._parts import (
     CATALOG_COLUMNS,
-    build_glance_row,
-    filter_glances,
+    build_summary_row,
+    filter_summaries,
     is_sortable,
-    sort_glances,
+    sort_summaries,
     sum_up,
 )
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.state import PageState
 from widgets.text import cut, cut_middle, format_count, last_part
 from widgets.ui.boxes import build_filled_card, build_slot, build_stack
@@ -39,8 +39,8 @@ def short_name(uri: str) -> str:
 class Picker:
     """The open table among those served and opened lately, and a field for another."""
 
-    def __init__(self, desk: Desk, state: PageState, on_open: Open) -> None:
-        self._desk = desk
+    def __init__(self, services: PageServices, state: PageState, on_open: Open) -> None:
+        self._services = services
         self._state = state
         self._on_open = on_open
         self._choice = build_slot()
@@ -58,7 +58,7 @@ class Picker:
         self._fill()
 
     def _fill(self) -> None:
-        choices = self._desk.choices()
+        choices = self._services.choices()
         current = self._state.table
         self._paste.param.update(value="", value_input="")
         if current and current not in choices:
@@ -91,10 +91,10 @@ class Picker:
 class StartView:
     """What a page without a table shows: the tables to choose from, and a field for another."""
 
-    def __init__(self, desk: Desk, state: PageState, on_open: Open) -> None:
-        self._desk = desk
+    def __init__(self, services: PageServices, state: PageState, on_open: Open) -> None:
+        self._services = services
         self._state = state
-        self._glances = desk.glances
+        self._summaries = services.summaries
         self._field = LiveHtml(_FIELD, margin=0)
         self._list = LiveHtml(margin=0)
         self._recent = LiveHtml(margin=0)
@@ -117,12 +117,12 @@ class StartView:
     def close(self) -> None:
         """The page is gone."""
         self._is_left = True
-        if self._glances is not None:
-            self._glances.leave(self._changed)
+        if self._summaries is not None:
+            self._summaries.leave(self._changed)
 
     def _show(self) -> None:
-        if self._glances is not None and not (self._state.table or self._state.opening):
-            self._glances.follow(self._changed)
+        if self._summaries is not None and not (self._state.table or self._state.opening):
+            self._summaries.follow(self._changed)
         self._fill()
 
     def _open(self, text: str, on_open: Open) -> None:
@@ -133,15 +133,15 @@ class StartView:
         """Something more is known; told from another thread, and many times a second."""
         if not self._is_drawing and not self._is_left:
             self._is_drawing = True
-            self._desk.runner.post(self._draw_later)
+            self._services.runner.post(self._draw_later)
 
     def _draw_later(self) -> None:
         self._is_drawing = False
         self._fill()
 
     def _refresh(self) -> None:
-        if self._glances is not None:
-            self._glances.refresh()
+        if self._summaries is not None:
+            self._summaries.refresh()
             self._fill()
 
     def _filtered(self, text: str) -> None:
@@ -159,9 +159,9 @@ class StartView:
     def _fill(self) -> None:
         if self._state.table or self._state.opening:
             return  # nobody sees it
-        listed = () if self._glances is None else self._glances.places()
+        listed = () if self._summaries is None else self._summaries.places()
         self._list.html = self._render_list() if listed or self._is_searched() else NOTHING
-        recent = [uri for uri in self._desk.choices() if uri not in set(listed)]
+        recent = [uri for uri in self._services.choices() if uri not in set(listed)]
         rows = [
             Row(cells=(Cell(text=cut_middle(uri, 110), title=uri),), action="choose", value=uri)
             for uri in recent
@@ -178,19 +178,21 @@ class StartView:
         )
 
     def _is_searched(self) -> bool:
-        glances = self._glances
-        return glances is not None and (glances.progress is not None or bool(glances.problems()))
+        summaries = self._summaries
+        return summaries is not None and (
+            summaries.progress is not None or bool(summaries.problems())
+        )
 
     def _render_list(self) -> Markup:
-        assert self._glances is not None  # asked for only where there is something to list
-        every = self._glances.list()
-        shown = sort_glances(filter_glances(every, self._filter), self._sort)
+        assert self._summaries is not None  # asked for only where there is something to list
+        every = self._summaries.list()
+        shown = sort_summaries(filter_summaries(every, self._filter), self._sort)
         offset, limit = self._pages.span(len(shown))
         now = datetime.now(UTC)
-        rows = [build_glance_row(one, now) for one in shown[offset : offset + limit]]
-        progress = self._glances.progress
+        rows = [build_summary_row(one, now) for one in shown[offset : offset + limit]]
+        progress = self._summaries.progress
         waiting = NOTHING if progress is None else render_waiting(_in_words(progress))
-        problems = join(render_problem(problem) for problem in self._glances.problems())
+        problems = join(render_problem(problem) for problem in self._summaries.problems())
         table = render_table(
             "Tables", CATALOG_COLUMNS, rows, sort=self._sort,
             empty="No table fits the filter." if self._filter else "No table was found.",

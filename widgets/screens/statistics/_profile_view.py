@@ -10,14 +10,14 @@ from explorer.inspect import StatisticsReport
 from widgets.markup import Markup, html
 from widgets.screens.rows.ask_spark import ExactColumn, profile_column
 from widgets.screens.rows.spark_parts import profile_figures, render_profile
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState
+from widgets.ui.copy_as import python_line, render_copy_as
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_problems
 from widgets.ui.records import read_records
 from widgets.ui.view import AtVersion, Offer, Pane, Request, View, Words
-from widgets.ui.ways import python_line, render_ways
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class _Column:
 
 
 def build_profile(
-    desk: Desk, state: PageState, report: View[AtVersion, StatisticsReport]
+    services: PageServices, state: PageState, report: View[AtVersion, StatisticsReport]
 ) -> tuple[View[_Column, ExactColumn], Pane[_Column, ExactColumn]]:
     """The selected column, as far as the report knows it."""
 
@@ -52,20 +52,20 @@ def build_profile(
         offer=Offer(action="profile", render=lambda _: _OFFER),
     )
     pane = Pane(_render_profile, head=_HEAD)
-    return View(desk, state, "statistics", request, pane, after=(report,)), pane
+    return View(services, state, "statistics", request, pane, after=(report,)), pane
 
 
 def _render_profile(asked: _Column, found: ExactColumn, _: Pages) -> Markup:
     estimate = {**asked.estimate, "num_rows": found.num_rows}
     column = found.profile.column
     call = f"pipeline.profile(table.snapshot(version={asked.version}), [{column!r}])"
-    ways = {"Python": python_line(asked.service.uri, f"from explorer import pipeline\n{call}")}
+    commands = {"Python": python_line(asked.service.uri, f"from explorer import pipeline\n{call}")}
     return html(
         "{}{}{}{}",
         render_problems(found.problems),
         profile_figures(found.profile),
         render_profile(found.profile, estimate),
-        render_ways("profile", ways),
+        render_copy_as("profile", commands),
     )
 
 

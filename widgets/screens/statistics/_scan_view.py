@@ -19,11 +19,12 @@ from widgets.screens.statistics._parts import (
     scan_sentence,
 )
 from widgets.screens.statistics.ask import plan_scan
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import LONGEST_TEXT, PageState
 from widgets.text import cut, format_bytes
 from widgets.ui.boxes import build_card
+from widgets.ui.copy_as import command_line, python_line, render_copy_as, sql_name
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
@@ -31,7 +32,6 @@ from widgets.ui.pieces import render_asked_problem, render_problems
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import AtVersion, Offer, Pane, Request, Tell, View, Words
-from widgets.ui.ways import command_line, python_line, render_ways, sql_name
 
 EXPORT_ROWS = 50_000
 """Files whose reasons are worked out at once."""
@@ -52,7 +52,7 @@ class ScanPart:
     """A card that asks for a condition; what is typed goes into the address."""
 
     def __init__(
-        self, desk: Desk, state: PageState, report: View[AtVersion, StatisticsReport]
+        self, services: PageServices, state: PageState, report: View[AtVersion, StatisticsReport]
     ) -> None:
         self._state = state
         self._report = report
@@ -68,7 +68,9 @@ class ScanPart:
         )
         answer = Pane(_render_plan)
         self._files = Pane(self._render_files, noun="files", export=self._export)
-        self.view = View(desk, state, "statistics", request, answer, self._files, after=(report,))
+        self.view = View(
+            services, state, "statistics", request, answer, self._files, after=(report,)
+        )
         self.panel = build_card(self.view.top, answer.live, self._files.live)
         self.view.listen(self._forget_choice)
         self.view.top.on("where", self._type)
@@ -170,8 +172,8 @@ def _render_plan(asked: _Condition, plan: ScanPlan, _: Pages) -> Markup:
         format_bytes(total),
         share,
     )
-    ways = {
-        "a command": command_line("skip", uri, [where, "--version", version]),
+    commands = {
+        "CLI": command_line("skip", uri, [where, "--version", version]),
         "Python": python_line(
             uri,
             f"plan = explorer.plan_scan(table.snapshot(version={version}), {where!r})\n"
@@ -184,7 +186,7 @@ def _render_plan(asked: _Condition, plan: ScanPlan, _: Pages) -> Markup:
         scan_sentence(plan),
         meter,
         render_problems(plan.problems),
-        render_ways("scan", ways),
+        render_copy_as("scan", commands),
     )
 
 

@@ -16,11 +16,12 @@ from widgets.screens.statistics._parts import (
 from widgets.screens.statistics._profile_view import build_profile
 from widgets.screens.statistics._scan_view import ScanPart
 from widgets.screens.statistics.ask import ColumnRanges, read_coverage, read_ranges
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.text import cut, format_count
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
+from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
@@ -28,7 +29,6 @@ from widgets.ui.pieces import render_detail_head, render_problems
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import AtVersion, Pane, Request, View, Words, at_version
-from widgets.ui.ways import command_line, python_line, render_ways
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +43,22 @@ class _Column:
 class StatisticsView:
     """The simulator, the columns, and the one that is selected."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
+    def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
         coverage = Pane(
             self._render_coverage, head=_render_head, noun="columns", start=self._find_selected,
             export=_export_coverage,
         )  # fmt: skip
         ranges = Pane(_render_column, head=_render_column_head)
-        report = View(desk, state, "statistics", _COVERAGE, coverage)
-        scan = ScanPart(desk, state, report)
-        profile, exact = build_profile(desk, state, report)
-        self._views = (report, scan.view, View(desk, state, "statistics", _RANGES, ranges), profile)
+        report = View(services, state, "statistics", _COVERAGE, coverage)
+        scan = ScanPart(services, state, report)
+        profile, exact = build_profile(services, state, report)
+        self._views = (
+            report,
+            scan.view,
+            View(services, state, "statistics", _RANGES, ranges),
+            profile,
+        )
         self.panel = build_stack(
             scan.panel, build_card(coverage.live), build_filled_card(ranges.live),
             build_filled_card(exact.live),
@@ -81,8 +86,8 @@ class StatisticsView:
             for entry in entries[offset : offset + limit]
         ]
         uri = asked.service.uri
-        ways = {
-            "a command": command_line("stats", uri, ["--version", str(asked.version)]),
+        commands = {
+            "CLI": command_line("stats", uri, ["--version", str(asked.version)]),
             "Python": python_line(
                 uri,
                 "import explorer.inspect as look\n"
@@ -98,7 +103,7 @@ class StatisticsView:
                 empty="No column has statistics.",
             ),
             pages.render(len(entries)),
-            render_ways("statistics", ways),
+            render_copy_as("statistics", commands),
         )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from explorer.errors import Problem
 from explorer.progress import Cancel, Progress
 from widgets.figures.commits import MEASURES, Commits, Floats, Measure, build_live, read_commits
 from widgets.screens.timeline._ask import HistoryPart, Listener, read_history
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import HistoryState
 
@@ -22,9 +22,9 @@ class HistoryReader:
     """Reads one table's commits into the shared `HistoryState`."""
 
     def __init__(
-        self, desk: Desk, history: HistoryState, report: Callable[[Progress], None]
+        self, services: PageServices, history: HistoryState, report: Callable[[Progress], None]
     ) -> None:
-        self._desk = desk
+        self._services = services
         self._history = history
         self._report = report
         self._service: TableService | None = None
@@ -84,7 +84,7 @@ class HistoryReader:
             return
         self._cancel = cancel
         self._history.reading = True
-        runner = self._desk.runner
+        runner = self._services.runner
         began = time.monotonic()
 
         def show(part: HistoryPart) -> None:

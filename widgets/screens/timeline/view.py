@@ -24,7 +24,7 @@ from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.commits.filter_view import read_shown
 from widgets.screens.timeline._filling import HistoryReader
 from widgets.screens.timeline._range_view import RangePart
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import Overview
 from widgets.session.work import in_order
 from widgets.state import HistoryState, PageState
@@ -50,7 +50,7 @@ ZOOM = 0.5
 class TimelineView:
     """One plot for one page; it is filled anew, not built anew, as commits arrive."""
 
-    def __init__(self, desk: Desk, state: PageState, history: HistoryState) -> None:
+    def __init__(self, services: PageServices, state: PageState, history: HistoryState) -> None:
         self._state = state
         self._history = history
         self._overview: Overview | None = None
@@ -58,8 +58,8 @@ class TimelineView:
         self._measure: Measure = "bytes"
         self._moving = False
         self._progress: Progress | None = None
-        self.reader = HistoryReader(desk, history, self._report)
-        self._desk = desk
+        self.reader = HistoryReader(services, history, self._report)
+        self._services = services
         self._head = LiveHtml(margin=0)
         self._foot = LiveHtml(margin=0)
         self._plot: Timeline | None = None

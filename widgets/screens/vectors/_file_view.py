@@ -26,16 +26,16 @@ from widgets.screens.vectors._parts import (
     render_hidden_rows,
     render_strip,
 )
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState, parse_version
 from widgets.text import UNKNOWN, cut, format_count
 from widgets.ui.boxes import build_card
+from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_detail_head
 from widgets.ui.table import PAGE_ROWS, render_pager, render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
-from widgets.ui.ways import command_line, python_line, render_ways
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,18 +101,23 @@ _Read = tuple[list[str], list[dict[str, Any]]]
 class FilePart:
     """The card of the selected file; hidden while none is."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
+    def __init__(self, services: PageServices, state: PageState) -> None:
         self._window: _Window | None = None
         self._by: int | None = None
         head, strip = Pane(_render_vector, head=_render_head), Pane(self._render_strip)
-        self._vector = View(desk, state, "vectors", _VECTOR, head, strip)
+        self._vector = View(services, state, "vectors", _VECTOR, head, strip)
         commits = Pane(self._render_commits, head=_COMMITS_HEAD)
         self._commits = View(
-            desk, state, "vectors", self._commits_request(), commits, after=(self._vector,)
+            services, state, "vectors", self._commits_request(), commits, after=(self._vector,)
         )
         rows = Pane(self._render_rows, head=_ROWS_HEAD)
         self._rows = View(
-            desk, state, "vectors", self._rows_request(), rows, after=(self._vector, self._commits)
+            services,
+            state,
+            "vectors",
+            self._rows_request(),
+            rows,
+            after=(self._vector, self._commits),
         )
         self.panel = build_card(head.live, strip.live, commits.live, rows.live)
         self.panel.visible = False
@@ -196,12 +201,12 @@ class FilePart:
             render_bins_table(bins),
         )
 
-    def _zoom(self, wish: str) -> None:
+    def _zoom(self, move: str) -> None:
         file = self._vector.answer
         if file is None:
             return
         window = self._within(file)
-        first, _, last = wish.partition("-")
+        first, _, last = move.partition("-")
         count, step = window.count, max(window.count // 4, 1)
         moves = {
             "in": (window.first + step, window.last - step),
@@ -210,7 +215,7 @@ class FilePart:
             "right": (window.first + step, window.last + step),
             "all": (0, file.num_positions - 1),
         }
-        wanted = moves.get(wish, (parse_version(first), parse_version(last)))
+        wanted = moves.get(move, (parse_version(first), parse_version(last)))
         if wanted[0] is None or wanted[1] is None:
             return
         self._window = _fit(wanted[0], wanted[1], file.num_positions)
@@ -260,10 +265,8 @@ def _path(service: TableService, state: PageState) -> _Path | None:
 
 def _render_vector(asked: _Path, file: FileVector, _: Pages) -> Markup:
     uri = asked.service.uri
-    ways = {
-        "a command": command_line(
-            "dv", uri, ["--version", str(asked.version), "--file", asked.path]
-        ),
+    commands = {
+        "CLI": command_line("dv", uri, ["--version", str(asked.version), "--file", asked.path]),
         "Python": python_line(
             uri,
             "import explorer.inspect as look\n"
@@ -273,7 +276,7 @@ def _render_vector(asked: _Path, file: FileVector, _: Pages) -> Markup:
     return html(
         '<p class="dx-lead">{}</p>{}',
         file_sentence(len(file.positions), file.num_records),
-        render_ways("vector", ways),
+        render_copy_as("vector", commands),
     )
 
 
@@ -302,13 +305,13 @@ def _zoom_buttons(*, whole: bool, single: bool) -> Markup:
             'aria-label="{}" title="{}"{}'
             "{}></button>",
             name,
-            wish,
+            move,
             label,
             label,
             _render_key(key),
             " disabled" if disabled else "",
         )
-        for wish, name, label, key, disabled in buttons
+        for move, name, label, key, disabled in buttons
     )
     off = " disabled" if whole else ""
     return html(

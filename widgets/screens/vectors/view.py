@@ -14,21 +14,21 @@ from widgets.screens.vectors._parts import (
     vector_figures,
     vectors_sentence,
 )
-from widgets.session.desk import Desk
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.text import format_count
 from widgets.ui.boxes import build_card, build_stack
+from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_key_figures
+from widgets.ui.plan_links import render_plan_link
+from widgets.ui.plan_navigation import open_plan_form
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import AtVersion, Pane, Request, View, Words, at_version
-from widgets.ui.ways import command_line, python_line, render_ways
-from widgets.ui.wishes import render_wish
-from widgets.ui.wishing import follow_wish
 
 _SORTABLE = {column.key for column in DENSITY_COLUMNS if column.sortable}
 
@@ -39,17 +39,17 @@ _DEFAULT_SORT = ("fraction_deleted", True)
 class VectorsView:
     """The files with a vector, and below them the one that is selected."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
+    def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
         self._sort = _DEFAULT_SORT
         answer = Pane(self._render_vectors, head=_render_head, noun="files", export=_export)
-        self._vectors = View(desk, state, "vectors", _VECTORS, answer)
-        self._file = FilePart(desk, state)
+        self._vectors = View(services, state, "vectors", _VECTORS, answer)
+        self._file = FilePart(services, state)
         self.panel = build_stack(build_card(answer.live), self._file.panel)
         self._vectors.listen(self._forget_sort)
         answer.live.on("file", self._choose)
         answer.live.on("sort", self._set_sort)
-        answer.live.on("wish", partial(follow_wish, state))
+        answer.live.on("plan-request", partial(open_plan_form, state))
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
@@ -80,8 +80,8 @@ class VectorsView:
         entries = read_records(vectors.frame.slice(*pages.span(total)))
         rows = [build_density_row(entry, self._state.file) for entry in entries]
         uri, version = asked.service.uri, asked.version
-        ways = {
-            "a command": command_line("dv", uri, ["--version", str(version)]),
+        commands = {
+            "CLI": command_line("dv", uri, ["--version", str(version)]),
             "Python": python_line(
                 uri,
                 "import explorer.inspect as look\n"
@@ -95,7 +95,7 @@ class VectorsView:
             render_table("Files with a deletion vector", DENSITY_COLUMNS, rows, sort=self._sort),
             pages.render(total),
             _PURGE,
-            render_ways("vectors", ways),
+            render_copy_as("vectors", commands),
         )
 
 
@@ -116,7 +116,7 @@ def _render_head(asked: AtVersion, vectors: Vectors | None) -> Markup:
     )
 
 
-_PURGE = render_wish("Plan a purge", "optimize", {"what": "purge"})
+_PURGE = render_plan_link("Plan a purge", "optimize", {"what": "purge"})
 _VECTORS: Request[AtVersion, Vectors] = Request(
     question=at_version,
     read=lambda asked, watch, tell: read_vectors(asked.service, asked.version, watch, tell),

@@ -12,7 +12,7 @@ import explorer
 from explorer.errors import DeltaError
 from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
 from explorer.rows.read import plan_rows, read_rows
-from explorer.storage.parquet.thrift_compact import parse_struct, render_struct
+from explorer.storage.parquet._thrift_compact import parse_struct, render_struct
 from tests.data_tables import DataTable, field, mapped, struct
 
 ONE = struct(field("a", "long"))

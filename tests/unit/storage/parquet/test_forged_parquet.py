@@ -14,7 +14,7 @@ import pytest
 import explorer
 from explorer.errors import CorruptDataError
 from explorer.storage.parquet._page_headers import check_first_pages, leaves_among, read_claims
-from explorer.storage.parquet.thrift_compact import BINARY, I32, I64, LIST, STRUCT
+from explorer.storage.parquet._thrift_compact import BINARY, I32, I64, LIST, STRUCT
 from tests.data_tables import DataTable, field, struct
 from tests.forged_parquet import (
     Parts,

@@ -12,7 +12,7 @@ import explorer
 from explorer.errors import CorruptDataError
 from explorer.rows.read import read_rows
 from explorer.storage.parquet._mended_footer import read_mended
-from explorer.storage.parquet.thrift_compact import STRUCT, parse_struct, render_struct
+from explorer.storage.parquet._thrift_compact import STRUCT, parse_struct, render_struct
 from tests.data_tables import DataTable, field, map_of, struct
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.storage.parquet._thrift_fields import Wire, read_fields
-from explorer.storage.parquet.thrift_compact import (
+from explorer.storage.parquet._thrift_compact import (
     BINARY,
     BYTE,
     DOUBLE,
@@ -26,6 +25,7 @@ from explorer.storage.parquet.thrift_compact import (
     parse_struct,
     render_struct,
 )
+from explorer.storage.parquet._thrift_fields import Wire, read_fields
 
 _WIDTHS = {I16: 16, I32: 32, I64: 64}
 

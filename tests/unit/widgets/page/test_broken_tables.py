@@ -18,7 +18,7 @@ from tests.unit.inspect.health.test_what_was_opened import START, UNREADABLE, fi
 from tests.unit.widgets.page.test_explorer_view import Page
 from widgets.served._json_addresses import answer, read_question
 from widgets.session.access import Access
-from widgets.session.desk import Desk, OpenTables
+from widgets.session.page_services import OpenTables, PageServices
 from widgets.session.recents import Recents
 from widgets.session.work import InlineRunner
 from widgets.state import VIEWS
@@ -58,9 +58,11 @@ def test_newest_version_that_can_be_read_is_shown_below_the_error(
 
 def test_json_address_answers_with_the_version_that_can_be_read(log: LogFolder) -> None:
     UNREADABLE[0](log)
-    desk = Desk(runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents())
+    services = PageServices(
+        runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents()
+    )
     question, table = read_question("inspect", {"table": [str(log.root).encode()]}, [])
-    document = json.loads(answer(question, table, desk))
+    document = json.loads(answer(question, table, services))
     assert (document["version"], document["unreadable_version"]) == (4, 6)
 
 

@@ -15,7 +15,7 @@ from tests.conftest import CORPUS
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 from widgets.page.explorer import Explorer
 from widgets.session.access import Access
-from widgets.session.desk import Desk, OpenTables
+from widgets.session.page_services import OpenTables, PageServices
 from widgets.session.recents import Recents
 from widgets.session.work import InlineRunner
 from widgets.state import VIEWS, Address, PageState
@@ -30,8 +30,10 @@ class Page:
 
     def __init__(self) -> None:
         self.state = PageState()
-        desk = Desk(runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents())
-        self.explorer = Explorer(desk, self.state)
+        services = PageServices(
+            runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents()
+        )
+        self.explorer = Explorer(services, self.state)
 
     def open(self, place: Path | str, **where: object) -> Page:
         self.explorer.open(Address(table=str(place), **where))  # type: ignore[arg-type]

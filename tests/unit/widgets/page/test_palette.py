@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.widgets.page.test_explorer_view import Page, shop
 from widgets.state import VIEWS
-from widgets.ui.ways import view_ways
+from widgets.ui.copy_as import view_commands
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -43,13 +43,13 @@ def test_every_view_can_be_copied_as_python_and_as_a_command(page: Page) -> None
     for view in VIEWS:
         page.state.view = view
         copies = [one for one in page.explorer.tools.entries if one["action"] == "copy"]
-        assert [one["label"] for one in copies][:2] == ["Copy as a command", "Copy as Python"]
+        assert [one["label"] for one in copies][:2] == ["Copy as CLI", "Copy as Python"]
         assert all(page.state.table in one["value"] for one in copies)
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_the_python_of_a_view_runs(page: Page, view: str) -> None:
-    *lines, call = view_ways(view, page.state.table, 3)["Python"].splitlines()
+    *lines, call = view_commands(view, page.state.table, 3)["Python"].splitlines()
     names: dict[str, Any] = {}
     exec("\n".join([*lines, f"found = {call}"]), names)
     assert names["found"] is not None
@@ -65,8 +65,8 @@ def test_a_version_is_found_first_and_gone_to(page: Page, text: str, version: in
 
 def test_versions_that_do_not_exist_are_not_found_nor_gone_to(page: Page) -> None:
     assert [one for one in found(page, "60") if one["kind"] == "Version"] == []
-    for wish in ("60", "-1", "x", str(2**70)):
-        say(page, "version", wish)
+    for typed in ("60", "-1", "x", str(2**70)):
+        say(page, "version", typed)
     assert page.state.version == 59
 
 

@@ -17,7 +17,7 @@ from tests.tables import metadata
 from tests.unit.widgets.orders import Orders
 from widgets.served._unfinished_plans import find_unfinished
 from widgets.session.maintenance import Consent, Maintenance
-from widgets.session.operations import OPERATIONS, find_operation
+from widgets.session.operations import OPERATIONS, find_operation, name_button, needs_name
 from widgets.session.runs import Run, Runs
 from widgets.session.tables import TableService
 
@@ -317,6 +317,10 @@ def test_what_goes_wrong_in_a_run_is_its_outcome(orders: Orders, state: StateFol
         ("restore", {"version": "1e9"}),
         ("restore", {"version": ""}),
         ("compact-log", {"first": "-3"}),
+        ("column", {"action": "add", "columns": ""}),
+        ("column", {"action": "rename", "columns": "id"}),
+        ("column", {"action": "change", "columns": "id"}),
+        ("cluster-by", {"columns": "no such column"}),
         ("set-properties", {"set": "no sign"}),
         ("set-properties", {"set": "=5"}),
         ("set-properties", {}),
@@ -338,6 +342,28 @@ def test_properties_are_set_and_unset_line_by_line(orders: Orders, state: StateF
     assert configuration == {"owner": "ada=b", "team": "x"}
     page.carry_out(page.approve(page.plan("set-properties", unset="owner\n").digest))
     assert page.service.table.snapshot().metadata.configuration == {"team": "x"}
+
+
+def test_columns_are_added_renamed_and_dropped_by_the_form(
+    orders: Orders, state: StateFolder
+) -> None:
+    page = session(orders, state)
+    names = page.service.table.snapshot().schema.names
+
+    def do(**answers: str) -> Plan:
+        plan = page.plan("column", **answers)
+        page.carry_out(page.approve(plan.digest, plan.subject.name))
+        return plan
+
+    do(action="add", columns="note STRING COMMENT 'why' FIRST, n INT")
+    assert page.service.table.snapshot().schema.names == ("note", *names, "n")
+    plan = do(action="rename", columns="note", new_name="remark", mapping="enable")
+    assert needs_name(plan)
+    assert name_button(plan) == "Rename the column"
+    plan = do(action="change", columns="n", comment="number", after="first", nullable="null")
+    assert not needs_name(plan)
+    do(action="drop", columns="n, remark")
+    assert page.service.table.snapshot().schema.names == names
 
 
 def test_every_operation_has_words_of_its_own() -> None:

@@ -16,12 +16,12 @@ from explorer.maintenance.documents.state_folder import StateFolder
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 from widgets.session.access import Access
 from widgets.session.catalog import Offered
-from widgets.session.desk import TABLES_KEPT, Desk, OpenTables
-from widgets.session.glances import Glances
 from widgets.session.maintenance import Consent, Maintenance
 from widgets.session.operations import find_operation
+from widgets.session.page_services import TABLES_KEPT, OpenTables, PageServices
 from widgets.session.recents import Recents
 from widgets.session.runs import Runs
+from widgets.session.table_summaries import TableSummaries
 from widgets.session.work import InlineRunner
 
 SECRET = "hunter2"
@@ -90,15 +90,15 @@ def remote() -> Iterator[str]:
     files.rm("/shelf", recursive=True)
 
 
-def desk_of(
-    target: str, tables: OpenTables, glances: Glances, state: StateFolder, **named: Any
-) -> Desk:
-    return Desk(
+def services_of(
+    target: str, tables: OpenTables, summaries: TableSummaries, state: StateFolder, **named: Any
+) -> PageServices:
+    return PageServices(
         runner=InlineRunner(),
         tables=tables,
         access=Access(),
         recents=Recents(state.place / "recent.json"),
-        glances=glances,
+        summaries=summaries,
         maintenance=Maintenance(is_unlocked=lambda: True, runs=Runs(), state=state, **named),
     )
 
@@ -107,36 +107,38 @@ def test_options_of_a_catalog_open_their_table_and_are_written_nowhere(
     remote: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     table = Offered(target=remote, storage_options={"key": SECRET})
-    glances = Glances([table])
-    tables = OpenTables(options_of=glances.options_of)
-    desk = desk_of(remote, tables, glances, StateFolder(tmp_path / "state"), person="anna")
-    service = desk.open(remote)
+    summaries = TableSummaries([table])
+    tables = OpenTables(options_of=summaries.options_of)
+    services = services_of(
+        remote, tables, summaries, StateFolder(tmp_path / "state"), person="anna"
+    )
+    service = services.open(remote)
     assert service.storage_options == {"key": SECRET}
     operation = find_operation("checkpoint")
     assert operation is not None
-    plan = desk.maintenance.plan(service, operation, {})
-    desk.maintenance.show(plan)
-    run = desk.maintenance.approve(service, Consent(digest=plan.digest))
-    desk.maintenance.begin(run, in_background=False)
+    plan = services.maintenance.plan(service, operation, {})
+    services.maintenance.show(plan)
+    run = services.maintenance.approve(service, Consent(digest=plan.digest))
+    services.maintenance.begin(run, in_background=False)
     receipt: Any = run.outcome
     assert receipt.status == "completed"
     assert receipt.approved_by == "anna"
-    desk.recents.add(service.uri)
+    services.recents.add(service.uri)
     written = b"".join(
         place.read_bytes() for place in (tmp_path / "state").rglob("*") if place.is_file()
     )
     assert b"memory://shelf/t" in written
     assert SECRET.encode() not in written
     for said in (repr(table), repr(service), repr(service.table), repr(plan), repr(receipt),
-                 repr(desk.choices()), caplog.text):  # fmt: skip
+                 repr(services.choices()), caplog.text):  # fmt: skip
         assert SECRET not in said
 
 
 def test_a_place_without_options_of_its_own_gets_none_of_another(
     remote: str, tmp_path: Path, places: list[str]
 ) -> None:
-    glances = Glances([Offered(target=remote, storage_options={"key": SECRET})])
-    tables = OpenTables(options_of=glances.options_of)
+    summaries = TableSummaries([Offered(target=remote, storage_options={"key": SECRET})])
+    tables = OpenTables(options_of=summaries.options_of)
     assert tables.open(places[0]).storage_options == {}
 
 

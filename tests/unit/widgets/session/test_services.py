@@ -29,7 +29,7 @@ from widgets.screens.timeline._ask import (
     read_history,
 )
 from widgets.session.access import Access, is_loopback
-from widgets.session.desk import Desk, OpenTables
+from widgets.session.page_services import OpenTables, PageServices
 from widgets.session.recents import KEPT, Recents
 from widgets.session.tables import FileDetails, FileQuery, TableService
 from widgets.session.work import InlineRunner, attempt
@@ -47,8 +47,8 @@ def table(folder: Path, versions: int = 3) -> LogFolder:
     return log
 
 
-def desk(access: Access | None = None, recents: Recents | None = None) -> Desk:
-    return Desk(
+def services(access: Access | None = None, recents: Recents | None = None) -> PageServices:
+    return PageServices(
         runner=InlineRunner(),
         tables=OpenTables(),
         access=access or Access(),
@@ -115,7 +115,7 @@ def test_urls_are_held_against_the_served_ones(root: str, asked: str, opens: boo
 def test_a_page_for_others_refuses_before_anything_is_read(tmp_path: Path) -> None:
     table(tmp_path / "secret")
     with pytest.raises(DeltaError) as refused:
-        desk(Access(roots=())).open(str(tmp_path / "secret"))
+        services(Access(roots=())).open(str(tmp_path / "secret"))
     assert refused.value.kind == "storage_refused"
 
 
@@ -155,15 +155,17 @@ def test_credentials_of_a_place_are_neither_shown_nor_kept(
         def __init__(self, target: str) -> None:
             opened.append(target)
 
-    monkeypatch.setattr("widgets.session.desk.explorer.open_table", lambda uri, **_: Silent(uri))
+    monkeypatch.setattr(
+        "widgets.session.page_services.explorer.open_table", lambda uri, **_: Silent(uri)
+    )
     place = f"https://user:{SECRET}@host/t?sig={SECRET}"
-    mine = Desk(runner=InlineRunner(), tables=OpenTables({"key": SECRET}), access=Access(),
+    mine = PageServices(runner=InlineRunner(), tables=OpenTables({"key": SECRET}), access=Access(),
                 recents=Recents(file), offered=(place,))  # fmt: skip
     assert mine.choices() == ("https://host/t",)
     mine.open("https://host/t")
     assert opened == [place]  # the shown form finds the place again, on this page
     assert SECRET not in json.dumps(mine.choices())
-    theirs = desk()
+    theirs = services()
     theirs.open("https://host/t")
     assert opened[-1] == "https://host/t"  # and on no other
 
@@ -199,7 +201,7 @@ def read(service: TableService, **options: Any) -> list[Any]:
 
 def test_a_history_is_handed_over_as_it_grows(tmp_path: Path) -> None:
     table(tmp_path, FIRST_WINDOW + 20)
-    service = desk().open(str(tmp_path))
+    service = services().open(str(tmp_path))
     parts = read(service)
     assert [part.read for part in parts] == [FIRST_WINDOW, FIRST_WINDOW + 20]
     assert [part.left for part in parts] == [20, 0]
@@ -208,7 +210,7 @@ def test_a_history_is_handed_over_as_it_grows(tmp_path: Path) -> None:
 
 def test_a_history_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
     table(tmp_path, FIRST_WINDOW + 20)
-    service = desk().open(str(tmp_path))
+    service = services().open(str(tmp_path))
     first = read(service, is_enough=lambda: True)
     rest = read(service, known=first[-1])
     assert rest[-1].left == 0
@@ -219,13 +221,13 @@ def test_a_cancelled_history_ends_without_an_error(tmp_path: Path) -> None:
     table(tmp_path)
     cancel = Cancel()
     cancel.cancel()
-    assert read(desk().open(str(tmp_path)), cancel=cancel) == []
+    assert read(services().open(str(tmp_path)), cancel=cancel) == []
 
 
 def test_progress_counts_over_all_windows(tmp_path: Path) -> None:
     table(tmp_path, FIRST_WINDOW + 20)
     seen: list[Progress] = []
-    read(desk().open(str(tmp_path)), report=seen.append)
+    read(services().open(str(tmp_path)), report=seen.append)
     assert {progress.total for progress in seen} == {FIRST_WINDOW + 20}
     assert max(progress.done for progress in seen) >= FIRST_WINDOW
 
@@ -233,7 +235,7 @@ def test_progress_counts_over_all_windows(tmp_path: Path) -> None:
 def test_an_overview_needs_no_commit_to_be_readable(tmp_path: Path) -> None:
     log = table(tmp_path)
     log.write("00000000000000000002.json", "{")
-    overview = desk().open(str(tmp_path)).read_overview()
+    overview = services().open(str(tmp_path)).read_overview()
     assert (overview.latest, overview.commits_since_checkpoint) == (2, 3)
 
 
@@ -247,7 +249,7 @@ def test_a_refused_table_still_tells_its_protocol_and_metadata(tmp_path: Path) -
         }
     }
     LogFolder(tmp_path).commit(0, [strange, metadata(name="orders")])
-    identity = desk().open(str(tmp_path)).read_identity(0)
+    identity = services().open(str(tmp_path)).read_identity(0)
     assert identity.refusal is not None
     assert "fromTheFuture" in identity.refusal.reason + identity.refusal.problem
     assert identity.metadata is not None
@@ -258,14 +260,14 @@ def test_a_refused_table_still_tells_its_protocol_and_metadata(tmp_path: Path) -
 def test_a_broken_table_says_why_it_cannot_be_read(tmp_path: Path) -> None:
     log = table(tmp_path)
     log.write("00000000000000000002.json", "{")
-    identity = desk().open(str(tmp_path)).read_identity(2)
+    identity = services().open(str(tmp_path)).read_identity(2)
     assert identity.failure is not None
     assert identity.refusal is None
 
 
 def test_a_page_of_files_is_cut_sorted_and_filtered(tmp_path: Path) -> None:
     table(tmp_path, 40)
-    service = desk().open(str(tmp_path))
+    service = services().open(str(tmp_path))
     page = service.read_files(FileQuery(version=39, offset=30, sort_by="path"))
     assert (page.total, page.rows.num_rows) == (40, 10)
     found = service.read_files(FileQuery(version=39, contains="39.PARQ"))
@@ -274,7 +276,7 @@ def test_a_page_of_files_is_cut_sorted_and_filtered(tmp_path: Path) -> None:
 
 def test_the_details_of_a_file_are_found_by_its_path(tmp_path: Path) -> None:
     table(tmp_path)
-    service = desk().open(str(tmp_path))
+    service = services().open(str(tmp_path))
     assert service.read_file(0, "a.parquet").columns == {("id",): ("id",), ("part",): ("part",)}
     assert service.read_file(0, "nowhere") == FileDetails()
 
@@ -330,12 +332,12 @@ def test_a_table_is_opened_once_for_many_threads(tmp_path: Path) -> None:
 
 def test_an_empty_place_is_refused() -> None:
     with pytest.raises(InvalidArgumentError):
-        desk().open(" ")
+        services().open(" ")
 
 
 def test_timeline_frames_have_the_columns_that_are_drawn(tmp_path: Path) -> None:
     table(tmp_path)
-    frame = desk().open(str(tmp_path)).read_timeline(0, 2, None, None)
+    frame = services().open(str(tmp_path)).read_timeline(0, 2, None, None)
     assert isinstance(frame, pa.Table)
     assert {"version", "timestamp", "operation", "bytes_added", "problem"} <= set(
         frame.column_names

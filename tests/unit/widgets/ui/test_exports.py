@@ -15,7 +15,7 @@ import pytest
 from explorer.errors import CancelledError
 from explorer.progress import UNWATCHED, Cancel, Progress, Watch
 from widgets.session.access import Access
-from widgets.session.desk import Desk, OpenTables
+from widgets.session.page_services import OpenTables, PageServices
 from widgets.session.recents import Recents
 from widgets.session.work import InlineRunner
 from widgets.state import PageState
@@ -143,8 +143,10 @@ def test_files_that_a_browser_forgot_are_closed(monkeypatch: pytest.MonkeyPatch)
     assert [file.closed for file in files] == [True, *[False] * FILES_KEPT]
 
 
-def desk() -> Desk:
-    return Desk(runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents())
+def services() -> PageServices:
+    return PageServices(
+        runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents()
+    )
 
 
 def test_a_failed_export_is_told_above_the_view_and_the_page_goes_on(
@@ -155,7 +157,7 @@ def test_a_failed_export_is_told_above_the_view_and_the_page_goes_on(
 
     sent, state, part = messages_of(monkeypatch), PageState(), LiveHtml()
     chosen = [Export(stem="a", read=fail), None, Export.of("b", FRAME)]
-    Exports(desk(), state, part, lambda: chosen.pop(0))
+    Exports(services(), state, part, lambda: chosen.pop(0))
     part._handle_msg({"action": "export", "value": "csv"})
     assert state.notice is not None
     assert state.notice.problem == "Lost."

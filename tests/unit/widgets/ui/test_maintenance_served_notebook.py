@@ -30,7 +30,7 @@ def test_an_explorer_that_is_served_is_locked(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     page = TableExplorer(Orders(tmp_path).root, maintenance=True)
-    right = page._explorer._desk.maintenance
+    right = page._explorer._services.maintenance
     assert right.is_unlocked
     document, context = Document(), Context()
     document._session_context = weakref.ref(context)  # type: ignore[assignment]

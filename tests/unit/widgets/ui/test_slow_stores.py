@@ -17,7 +17,7 @@ from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata, vector
 from tests.unit.widgets.page.test_explorer_view import Page
 from widgets.page.explorer import Explorer
 from widgets.session.access import Access
-from widgets.session.desk import Desk, OpenTables
+from widgets.session.page_services import OpenTables, PageServices
 from widgets.session.recents import Recents
 from widgets.session.work import Done, Failed, T, attempt
 from widgets.state import PageState
@@ -185,8 +185,10 @@ class SlowPage(Page):
     def __init__(self) -> None:
         self.runner = Threads()
         self.state = PageState()
-        desk = Desk(runner=self.runner, tables=OpenTables(), access=Access(), recents=Recents())
-        self.explorer = Explorer(desk, self.state)
+        services = PageServices(
+            runner=self.runner, tables=OpenTables(), access=Access(), recents=Recents()
+        )
+        self.explorer = Explorer(services, self.state)
 
     def showing(self, text: str) -> LiveHtml | None:
         return next((part for part in self.parts() if text in part.html), None)

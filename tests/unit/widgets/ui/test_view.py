@@ -16,7 +16,7 @@ from tests.tables import PROTOCOL, LogFolder, metadata
 from tests.unit.widgets.ui.test_slow_stores import PATIENCE, Threads
 from widgets.markup import Markup, html
 from widgets.session.access import Access
-from widgets.session.desk import Desk, OpenTables
+from widgets.session.page_services import OpenTables, PageServices
 from widgets.session.recents import Recents
 from widgets.session.work import InlineRunner
 from widgets.state import PageState
@@ -39,7 +39,9 @@ class Counting:
         self.service = tables.open(str(log.root))
         self.runner = runner
         self.state = PageState(table=self.service.uri, view="layout")
-        self.desk = Desk(runner=runner, tables=tables, access=Access(), recents=Recents())
+        self.services = PageServices(
+            runner=runner, tables=tables, access=Access(), recents=Recents()
+        )
         self.gates: dict[int, threading.Event] = {}
         self.failures: dict[int, DeltaError] = {}
         self.asked: list[int] = []
@@ -50,7 +52,7 @@ class Counting:
         request: Request[AtVersion, list[int]] = Request(
             question=at_version, read=self.read, words=WORDS, **more
         )
-        self.view = View(self.desk, self.state, "layout", request, self.answer, self.rows)
+        self.view = View(self.services, self.state, "layout", request, self.answer, self.rows)
         self.view.show(self.service)
 
     def read(self, asked: AtVersion, watch: Watch, tell: Tell) -> list[int]:
@@ -446,7 +448,7 @@ def test_a_view_that_depends_on_another_follows_its_answer(tmp_path: Path) -> No
 
     pane: Pane[AtVersion, int] = Pane(lambda _, answer, __: html("after {}", answer))
     request: Request[AtVersion, int] = Request(question=question, read=read, words=WORDS)
-    later = View(counting.desk, counting.state, "layout", request, pane, after=(counting.view,))
+    later = View(counting.services, counting.state, "layout", request, pane, after=(counting.view,))
     later.show(counting.service)
     gate = counting.hold(3)
     counting.state.version = 3
@@ -477,7 +479,7 @@ def test_work_is_told_to_stop_when_nobody_waits_for_it(tmp_path: Path) -> None:
         return read(asked, watch, tell)
 
     request: Request[AtVersion, list[int]] = Request(question=at_version, read=spy, words=WORDS)
-    view = View(counting.desk, counting.state, "layout", request, Pane(render_count))
+    view = View(counting.services, counting.state, "layout", request, Pane(render_count))
     view.show(counting.service)
     gate = counting.hold(3)
     counting.state.version = 3

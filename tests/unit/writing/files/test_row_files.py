@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from uuid import UUID
 
+import numpy as np
 import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +17,7 @@ from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.arrow_types import delta_schema
 from explorer.protocol.schema import render_schema
 from explorer.storage.local import LocalStore
+from explorer.writing.files import new_file, row_files
 from explorer.writing.files._partition_keys import split_by_partition
 from explorer.writing.files.row_files import RowFiles, RowForm, names_of, row_form
 
@@ -122,6 +124,43 @@ def test_a_file_that_is_large_enough_is_followed_by_another(tmp_path: Path) -> N
     assert len(sizes) > 2
     assert all(2**19 <= size < 2**21 for size in sizes[:-1])
     assert sorted(row["id"] for row in rows_of(tmp_path, written)) == list(range(400_000))
+
+
+@pytest.mark.parametrize("worth", [0, 2**40])
+def test_files_are_the_same_and_as_large_whether_threads_encode_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worth: int
+) -> None:
+    count, each = 80_000, 3_000
+    monkeypatch.setattr(new_file, "_WORTH_THREADS", worth)
+    monkeypatch.setattr(new_file, "ROWS_PER_GROUP", each)
+    ids = pa.array(np.random.default_rng(1).permutation(count))
+    rows = pa.table({"id": ids, "n": pa.nulls(count, pa.string())})
+    form = form_of(rows.schema, target_bytes=2**16)
+    written = write(tmp_path, form, rows)
+
+    assert pa.array([row["id"] for row in rows_of(tmp_path, written)]).equals(ids)
+    sizes = [(tmp_path / path).stat().st_size for path in names_of(written)]
+    assert written["size"].to_pylist() == sizes
+    assert len(sizes) > 2
+    assert all(2**16 <= size < 2**17 for size in sizes[:-1])
+    groups = [pq.read_metadata(tmp_path / path) for path in names_of(written)]
+    counts = [one.row_group(at).num_rows for one in groups for at in range(one.num_row_groups)]
+    assert max(counts) == each
+    assert sum(written["num_rows"].to_pylist()) == count
+
+
+def test_rows_of_many_partitions_do_not_wait_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(new_file, "_WORTH_THREADS", 0)
+    monkeypatch.setattr(row_files, "_MOST_HELD", 2**15)
+    rows = pa.table({"id": range(20_000), "p": [at % 50 for at in range(20_000)]})
+    with RowFiles(LocalStore(str(tmp_path)), form_of(rows.schema, ("p",)), STATEMENT) as files:
+        for batch in rows.to_batches(1_000):
+            files.add(batch)
+            assert sum(file.memory_bytes for file in files._open.values()) <= 2**15
+    written = pa.Table.from_batches([files.written()])
+    assert sorted(row["id"] for row in rows_of(tmp_path, written)) == list(range(20_000))
 
 
 def test_more_partitions_than_files_may_be_open_lose_no_row(tmp_path: Path) -> None:

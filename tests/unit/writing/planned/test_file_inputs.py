@@ -16,7 +16,7 @@ import pytest
 from explorer.errors import CancelledError, ConflictError, DeltaError
 from explorer.pipeline.planned_writes._file_inputs import open_inputs, rows_of_files
 from explorer.progress import Cancel, Watch
-from explorer.storage.parquet.thrift_compact import parse_struct, render_struct
+from explorer.storage.parquet._thrift_compact import parse_struct, render_struct
 from tests.lying_pages import DATA_PAGE, NUM_VALUES, SIZE, change_page
 
 ROWS = pa.table({"id": list(range(100)), "land": ["DE", "FR"] * 50})

@@ -231,7 +231,7 @@ def test_partition_columns_are_spelled_as_the_schema_has_them():
         ({"properties": {"delta.feature.catalogManaged": "supported"}}, "catalog decides"),
         ({"properties": {"delta.minWriterVersion": 8}}, "versions 1 to 7"),
         ({"properties": {"delta.columnMapping.maxColumnId": 8}}, "Writers keep it"),
-        ({"properties": {"delta.enableIcebergCompatV2": "true"}}, "Iceberg"),
+        ({"properties": {"delta.enableIcebergCompatV3": "true"}}, "Iceberg"),
         ({"properties": {"delta.universalFormat.enabledFormats": "iceberg"}}, "Iceberg"),
         ({"properties": {"delta.coordinatedCommits.tableConf-preview": "{}"}}, "service"),
         ({"properties": {"delta.constraints.c": "nothing > 1"}}, "nothing"),

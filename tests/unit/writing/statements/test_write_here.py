@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -291,3 +293,31 @@ def test_of_two_first_writers_one_creates_and_the_other_is_told(tmp_path: Path) 
             progress=other,
         )
     assert len(data_files(place)) == 1
+
+
+def test_a_partition_is_overwritten_however_its_value_was_written(tmp_path: Path) -> None:
+    place = tmp_path / "times"
+    kinds = {"at": pa.timestamp("us", "UTC"), "price": pa.decimal128(6, 2), "x": pa.float64()}
+    times = [datetime(2026, 3, 1, 12, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC)]
+    rows = pa.table(
+        {
+            "at": pa.array(times, kinds["at"]),
+            "price": pa.array([Decimal("1.50"), Decimal(2)], kinds["price"]),
+            "x": pa.array([1.0, 2.0], kinds["x"]),
+            "id": [1, 2],
+        }
+    )
+    write_deltalake(str(place), rows, partition_by=["at", "price", "x"])
+    log = place / "_delta_log" / f"{0:020}.json"
+    theirs = orjson.loads(
+        next(line for line in log.read_bytes().splitlines() if line.startswith(b'{"add"'))
+    )["add"]["partitionValues"]
+    pipeline.write(
+        rows.set_column(3, "id", pa.array([3, 4])).slice(0, 1),
+        place,
+        mode="overwrite",
+        partition_overwrite="dynamic",
+    )
+    mine = commits_of(place)[1]["add"][0]["partitionValues"]
+    assert theirs["at"] != mine["at"]  # else this would show nothing
+    assert ids(place) == [2, 3]

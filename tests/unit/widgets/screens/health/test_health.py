@@ -39,11 +39,11 @@ def test_a_broken_hint_is_found_with_its_evidence_and_leads_to_its_repair(tmp_pa
     page = Page().open(log.root, view="health")
     assert "<code>_last_checkpoint</code>" in page.html
     assert '<span class="dx-chip">repair hint</span>' in page.html
-    page.do("wish", '["repair", {"what": "hint"}]')
+    page.do("plan-request", '["repair", {"what": "hint"}]')
     assert page.state.view == "maintenance"
     assert "Make the plan" in page.html
     assert '<option value="hint" selected' in page.html
-    assert page.state.wish is None
+    assert page.state.plan_request is None
 
 
 def test_a_table_that_cannot_be_opened_is_judged_all_the_same(tmp_path: Path) -> None:

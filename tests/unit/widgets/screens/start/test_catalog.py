@@ -14,10 +14,10 @@ import explorer
 from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.progress import Watch
 from tests.tables import PROTOCOL, LogFolder, add, metadata
-from widgets.screens.start._parts import build_glance_row, filter_glances, sort_glances, sum_up
+from widgets.screens.start._parts import build_summary_row, filter_summaries, sort_summaries, sum_up
 from widgets.session import catalog as catalogs
 from widgets.session.catalog import Offered, parse_catalog, read_catalog, scan_tables
-from widgets.session.glances import AT_ONCE, Glance, Glances
+from widgets.session.table_summaries import AT_ONCE, TableSummaries, TableSummary
 
 SECRET = "hunter2"
 
@@ -127,23 +127,23 @@ def test_a_root_that_is_not_there_says_so(tmp_path: Path) -> None:
         list(scan_tables(str(tmp_path / "nowhere"), None, Watch()))
 
 
-def settled(glances: Glances) -> tuple[Glance, ...]:
+def settled(summaries: TableSummaries) -> tuple[TableSummary, ...]:
     """What is known once nothing is being looked at any more."""
     ended = time.monotonic() + 60
-    while glances.progress is not None:
+    while summaries.progress is not None:
         assert time.monotonic() < ended
         time.sleep(0.01)
-    return glances.list()
+    return summaries.list()
 
 
-def test_a_glance_says_version_files_size_and_the_worst_finding(tmp_path: Path) -> None:
+def test_a_summary_says_version_files_size_and_the_worst_finding(tmp_path: Path) -> None:
     good, bad = make_table(tmp_path / "good", 3), tmp_path / "bad"
     LogFolder(bad).write("00000000000000000000.json", "{")
     nowhere = tmp_path / "nowhere"
-    glances = Glances([Offered(target=str(place)) for place in (good, bad, nowhere)])
-    assert all(one.is_waiting and one.num_files is None for one in glances.list())
-    glances.follow(lambda: None)
-    fine, broken, missing = settled(glances)
+    summaries = TableSummaries([Offered(target=str(place)) for place in (good, bad, nowhere)])
+    assert all(one.is_waiting and one.num_files is None for one in summaries.list())
+    summaries.follow(lambda: None)
+    fine, broken, missing = settled(summaries)
     assert (fine.version, fine.num_files, fine.size_in_bytes) == (2, 3, 30)
     assert fine.timestamp is not None
     assert fine.problem is None
@@ -154,14 +154,14 @@ def test_a_glance_says_version_files_size_and_the_worst_finding(tmp_path: Path) 
 
 def test_searched_folders_are_filled_in_and_searched_again(tmp_path: Path) -> None:
     make_table(tmp_path / "a")
-    glances = Glances([], scans=[str(tmp_path), str(tmp_path / "nowhere")])
-    glances.refresh()
-    assert [one.name for one in settled(glances)] == ["a"]
-    assert len(glances.problems()) == 1
+    summaries = TableSummaries([], scans=[str(tmp_path), str(tmp_path / "nowhere")])
+    summaries.refresh()
+    assert [one.name for one in settled(summaries)] == ["a"]
+    assert len(summaries.problems()) == 1
     make_table(tmp_path / "b")
-    glances.refresh()
-    assert [one.name for one in settled(glances)] == ["a", "b"]
-    assert [one.num_files for one in glances.list()] == [1, 1]
+    summaries.refresh()
+    assert [one.name for one in settled(summaries)] == ["a", "b"]
+    assert [one.num_files for one in summaries.list()] == [1, 1]
 
 
 def test_few_tables_are_looked_at_at_once_and_each_once(tmp_path: Path) -> None:
@@ -180,34 +180,36 @@ def test_few_tables_are_looked_at_at_once_and_each_once(tmp_path: Path) -> None:
             now -= 1
         return explorer.open_table(target)
 
-    glances = Glances([Offered(target=str(place)) for place in places], open_table=open_slowly)
+    summaries = TableSummaries(
+        [Offered(target=str(place)) for place in places], open_table=open_slowly
+    )
     told = threading.Event()
     for _ in range(3):
-        glances.follow(told.set)
-    settled(glances)
+        summaries.follow(told.set)
+    settled(summaries)
     assert sorted(opened) == sorted(map(str, places))
     assert 1 < most <= AT_ONCE
     assert told.is_set()
-    glances.follow(told.set)  # fresh enough
-    settled(glances)
+    summaries.follow(told.set)  # fresh enough
+    settled(summaries)
     assert len(opened) == len(places)
 
 
-def test_a_glance_that_is_old_is_looked_at_anew(tmp_path: Path) -> None:
+def test_a_summary_that_is_old_is_looked_at_anew(tmp_path: Path) -> None:
     log = LogFolder(tmp_path / "t")
     log.commit(0, [PROTOCOL, metadata(), add("a.parquet")])
     place = log.root
     hours = [0.0]
-    glances = Glances([Offered(target=str(place))], clock=lambda: hours[0])
-    glances.follow(lambda: None)
-    assert settled(glances)[0].version == 0
+    summaries = TableSummaries([Offered(target=str(place))], clock=lambda: hours[0])
+    summaries.follow(lambda: None)
+    assert settled(summaries)[0].version == 0
     log.commit(1, [add("b.parquet")])
     hours[0] = 3600.0
-    glances.follow(lambda: None)
-    assert settled(glances)[0].version == 1
+    summaries.follow(lambda: None)
+    assert settled(summaries)[0].version == 1
 
 
-def test_credentials_of_a_catalog_are_in_no_glance(tmp_path: Path) -> None:
+def test_credentials_of_a_catalog_are_in_no_summary(tmp_path: Path) -> None:
     asked: list[Any] = []
 
     def refuse(target: str, options: Any) -> Any:
@@ -215,25 +217,25 @@ def test_credentials_of_a_catalog_are_in_no_glance(tmp_path: Path) -> None:
         raise RuntimeError(f"{target} {options}")
 
     table = Offered(target=f"https://u:{SECRET}@h/t?sig={SECRET}", storage_options={"key": SECRET})
-    glances = Glances([table], open_table=refuse)
-    glances.follow(lambda: None)
-    (found,) = settled(glances)
+    summaries = TableSummaries([table], open_table=refuse)
+    summaries.follow(lambda: None)
+    (found,) = settled(summaries)
     assert asked == [(table.target, {"key": SECRET})]
     assert found.shown == "https://h/t"
-    assert SECRET not in repr(found) + repr(table) + str(glances.places())
-    assert glances.target_of("https://h/t") == table.target
-    assert glances.options_of(table.target) == {"key": SECRET}
+    assert SECRET not in repr(found) + repr(table) + str(summaries.places())
+    assert summaries.target_of("https://h/t") == table.target
+    assert summaries.options_of(table.target) == {"key": SECRET}
 
 
-def glance(name: str, **known: Any) -> Glance:
-    return Glance(shown=f"/lake/{name}", name=name, is_waiting=False, **known)
+def summary(name: str, **known: Any) -> TableSummary:
+    return TableSummary(shown=f"/lake/{name}", name=name, is_waiting=False, **known)
 
 
 ROWS = [
-    glance("b", num_files=2, severity="note", num_findings=1, finding="x"),
-    glance("a", num_files=10, severity="error", num_findings=3, finding="y"),
-    Glance(shown="/lake/c", name="c"),
-    glance("D", num_files=1, num_findings=0),
+    summary("b", num_files=2, severity="note", num_findings=1, finding="x"),
+    summary("a", num_files=10, severity="error", num_findings=3, finding="y"),
+    TableSummary(shown="/lake/c", name="c"),
+    summary("D", num_files=1, num_findings=0),
 ]
 
 
@@ -249,18 +251,18 @@ ROWS = [
     ],
 )
 def test_the_list_is_sorted_and_what_is_not_known_stands_last(sort: Any, names: str) -> None:
-    assert "".join(one.name for one in sort_glances(ROWS, sort)) == names
+    assert "".join(one.name for one in sort_summaries(ROWS, sort)) == names
 
 
 def test_the_list_is_filtered_by_name_and_place() -> None:
-    assert [one.name for one in filter_glances(ROWS, "d")] == ["D"]
-    assert len(filter_glances(ROWS, "LAKE")) == 4
+    assert [one.name for one in filter_summaries(ROWS, "d")] == ["D"]
+    assert len(filter_summaries(ROWS, "LAKE")) == 4
 
 
 def test_unknown_figures_are_not_zero() -> None:
     now = datetime(2026, 11, 1, tzinfo=UTC)
-    waiting = [cell.text for cell in build_glance_row(ROWS[2], now).cells]
-    failed = [cell.text for cell in build_glance_row(ROWS[3], now).cells]
+    waiting = [cell.text for cell in build_summary_row(ROWS[2], now).cells]
+    failed = [cell.text for cell in build_summary_row(ROWS[3], now).cells]
     assert waiting[1:6] == ["\N{HORIZONTAL ELLIPSIS}"] * 5
     assert failed[1:3] == ["unknown", "unknown"]
     assert failed[5] == "nothing is wrong"

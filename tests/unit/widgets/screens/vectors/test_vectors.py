@@ -145,11 +145,11 @@ def test_the_file_of_the_address_opens_and_zooms_to_single_rows(tmp_path: Path) 
     assert "Rows 0 to 999 of 1,000: 102 hidden" in page.html
 
 
-@pytest.mark.parametrize("wish", ["5", "-", "9-x", "", "900-99999999999", "in", "out", "right"])
-def test_no_zoom_leaves_the_file(tmp_path: Path, wish: str) -> None:
+@pytest.mark.parametrize("move", ["5", "-", "9-x", "", "900-99999999999", "in", "out", "right"])
+def test_no_zoom_leaves_the_file(tmp_path: Path, move: str) -> None:
     page = Page().open(orders(tmp_path).root, view="vectors", file=PATH)
     for _ in range(20):
-        page.do("zoom", wish)
+        page.do("zoom", move)
     strip = next(part.html for part in page.parts() if "Which rows" in part.html)
     first, last = strip.split("Rows ")[1].split(" of ")[0].split(" to ")
     assert 0 <= int(first) <= int(last.replace(",", "")) <= 999

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.log.checkpoint_writing._checked_output import CheckedOutput
-from explorer.log.checkpoint_writing._joined_parquet import (
+from explorer.storage.parquet.joined_file import (
     Chunk,
     JoinedFile,
     encode_chunks,

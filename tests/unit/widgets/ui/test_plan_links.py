@@ -13,7 +13,7 @@ import explorer.inspect as look
 from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata, vector
 from tests.unit.widgets.page.test_explorer_view import Page
 from widgets.session.operations import find_operation
-from widgets.ui.wishes import parse_wish, render_wish, wish_of_repair
+from widgets.ui.plan_links import parse_plan_request, plan_request_of_repair, render_plan_link
 
 
 def hiding(folder: Path) -> Path:
@@ -29,32 +29,32 @@ def hiding(folder: Path) -> Path:
      "restore --version 3"],
 )  # fmt: skip
 def test_every_repair_of_a_finding_is_an_operation_with_such_answers(repair: str) -> None:
-    wish = wish_of_repair(repair)
-    assert wish is not None
-    operation = find_operation(wish[0])
+    request = plan_request_of_repair(repair)
+    assert request is not None
+    operation = find_operation(request[0])
     assert operation is not None
     fields = {field.name: [value for value, _ in field.choices] for field in operation.fields}
-    for name, value in wish[1].items():
+    for name, value in request[1].items():
         assert name in fields
         assert not fields[name] or value in fields[name]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "[1, {}]", '["a", {"b": 1}]', '["a"]', "nul"])
-def test_what_no_button_says_is_no_wish(text: str) -> None:
-    assert parse_wish(text) is None
+def test_what_no_button_says_is_no_request(text: str) -> None:
+    assert parse_plan_request(text) is None
 
 
 def test_a_label_of_a_table_is_inert_and_its_answer_is_kept() -> None:
     name = "<b>\"'{}"
-    button = render_wish(f"Plan dropping {name}", "drop-feature", {"feature": name})
+    button = render_plan_link(f"Plan dropping {name}", "drop-feature", {"feature": name})
     assert "<b>" not in button
     value = html.unescape(button.partition('data-value="')[2].partition('"')[0])
-    assert parse_wish(value) == ("drop-feature", {"feature": name})
+    assert parse_plan_request(value) == ("drop-feature", {"feature": name})
 
 
 def test_a_purge_is_filled_in_and_not_planned(tmp_path: Path) -> None:
     page = Page().open(hiding(tmp_path), view="vectors")
-    page.do("wish", json.dumps(["optimize", {"what": "purge"}]))
+    page.do("plan-request", json.dumps(["optimize", {"what": "purge"}]))
     assert page.state.view == "maintenance"
     assert '<option value="purge" selected' in page.html
     assert "Make the plan" in page.html
@@ -70,12 +70,12 @@ def test_the_feature_that_stops_an_engine_can_be_planned_away(tmp_path: Path) ->
     assert "Plan dropping" not in page.html
     page.do("engine", stopped["engine"])
     assert "Plan dropping deletionVectors" in page.html
-    page.do("wish", json.dumps(["drop-feature", {"feature": "deletionVectors"}]))
+    page.do("plan-request", json.dumps(["drop-feature", {"feature": "deletionVectors"}]))
     assert 'value="deletionVectors"' in page.html
 
 
 def test_an_operation_that_there_is_not_is_not_chosen(tmp_path: Path) -> None:
     page = Page().open(hiding(tmp_path), view="vectors")
-    page.do("wish", json.dumps(["drop-table", {}]))
+    page.do("plan-request", json.dumps(["drop-table", {}]))
     assert page.state.view == "maintenance"
     assert "Make the plan" not in page.html

@@ -12,9 +12,9 @@ import explorer
 from explorer.storage.location import parse_location
 from explorer.table.table import Table
 from widgets.session.access import Access
-from widgets.session.glances import Glances
 from widgets.session.maintenance import Maintenance
 from widgets.session.recents import Recents
+from widgets.session.table_summaries import TableSummaries
 from widgets.session.tables import TableService
 from widgets.session.work import Runner
 
@@ -118,7 +118,7 @@ class OpenTables:
             self._trimming.release()
 
 
-class Desk:
+class PageServices:
     """What one page works with."""
 
     def __init__(  # noqa: PLR0913 - one of each
@@ -130,12 +130,12 @@ class Desk:
         recents: Recents,
         offered: tuple[str, ...] = (),
         maintenance: Maintenance | None = None,
-        glances: Glances | None = None,
+        summaries: TableSummaries | None = None,
     ) -> None:
         self.runner = runner
         self.recents = recents
         self.maintenance = maintenance or Maintenance()
-        self.glances = glances
+        self.summaries = summaries
         self._tables = tables
         self._access = access
         self._targets: dict[str, str] = {}
@@ -164,12 +164,12 @@ class Desk:
 
     def choices(self) -> tuple[str, ...]:
         """The tables to choose from: those served, then those opened lately."""
-        found = () if self.glances is None else self.glances.places()
+        found = () if self.summaries is None else self.summaries.places()
         return tuple(dict.fromkeys((*self.offered, *found, *self.recents.list())))
 
     def _catalogued(self, shown: str) -> str | None:
         """The whole place of a table of the catalog, with what may not be shown."""
-        return None if self.glances is None else self.glances.target_of(shown)
+        return None if self.summaries is None else self.summaries.target_of(shown)
 
     def _remember(self, target: str) -> str:
         shown = parse_location(target).shown

@@ -8,21 +8,24 @@ from collections.abc import Mapping
 from widgets.markup import Markup, html
 from widgets.text import cut
 
-Wish = tuple[str, dict[str, str]]
+PlanRequest = tuple[str, dict[str, str]]
 """The name of an operation, and the answers to its form."""
 
 
-def render_wish(label: str, operation: str, answers: Mapping[str, str] | None = None) -> Markup:
-    """A button that does `wish`; the label may hold text of a table."""
+def render_plan_link(
+    label: str, operation: str, answers: Mapping[str, str] | None = None
+) -> Markup:
+    """A button that opens the form of a plan; the label may hold text of a table."""
     value = json.dumps([operation, dict(answers or {})])
     return html(
-        '<button type="button" class="dx-outlined" data-do="wish" data-value="{}">{}</button>',
+        '<button type="button" class="dx-outlined" data-do="plan-request"'
+        ' data-value="{}">{}</button>',
         value,
         cut(label, 120),
     )
 
 
-def parse_wish(text: str) -> Wish | None:
+def parse_plan_request(text: str) -> PlanRequest | None:
     """What such a button sends; None for anything else that a browser may send."""
     try:
         name, answers = json.loads(text)
@@ -35,7 +38,7 @@ def parse_wish(text: str) -> Wish | None:
     return name, answers
 
 
-def wish_of_repair(repair: str) -> Wish | None:
+def plan_request_of_repair(repair: str) -> PlanRequest | None:
     """The operation behind a finding's repair, as `repair hint` or `clean-log`."""
     words = repair.split()
     if not words:

@@ -9,16 +9,14 @@ from widgets.text import shell_word
 from widgets.ui.pieces import render_snippet
 
 
-def render_ways(identity: str, ways: Mapping[str, str]) -> Markup:
+def render_copy_as(identity: str, commands: Mapping[str, str]) -> Markup:
     """Snippets by their labels, folded; `identity` tells those of one view apart."""
     snippets = join(
         render_snippet(f"dx-{identity}-{at}", text, label)
-        for at, (label, text) in enumerate(ways.items())
+        for at, (label, text) in enumerate(commands.items())
     )
-    names = ", ".join(ways)
-    return html(
-        "<details><summary>The same as {}</summary><div>{}</div></details>", names, snippets
-    )
+    names = " · ".join(commands)
+    return html("<details><summary>Copy as: {}</summary><div>{}</div></details>", names, snippets)
 
 
 def python_line(uri: str, call: str) -> str:
@@ -39,22 +37,22 @@ def sql_name(uri: str) -> str:
 _LOOK = "import explorer.inspect as look\n"
 
 
-def view_ways(view: str, uri: str, version: int) -> dict[str, str]:
+def view_commands(view: str, uri: str, version: int) -> dict[str, str]:
     """What a view shows, elsewhere; of a view with more to say, the version that it shows."""
     known = _WAYS.get(view)
     if known is None:
         return {
-            "a command": command_line("inspect", uri, ["--version", str(version)]),
+            "CLI": command_line("inspect", uri, ["--version", str(version)]),
             "Python": python_line(uri, f"table.snapshot(version={version})"),
             "Spark SQL": f"SELECT * FROM {sql_name(uri)} VERSION AS OF {version}",
         }
     verb, takes_version, call, sql = known
     arguments = ["--version", str(version)] if takes_version else []
-    ways = {
-        "a command": command_line(verb, uri, arguments),
+    commands = {
+        "CLI": command_line(verb, uri, arguments),
         "Python": python_line(uri, _LOOK + call.format(version=version)),
     }
-    return ways | ({"Spark SQL": sql.format(table=sql_name(uri))} if sql else {})
+    return commands | ({"Spark SQL": sql.format(table=sql_name(uri))} if sql else {})
 
 
 _AT = "table.snapshot(version={version})"
@@ -65,5 +63,5 @@ _WAYS = {
     "engines": ("engines", True, "look.engines(table, {version})", ""),
     "log": ("log", False, "look.log_files(table)", ""),
 }
-"""For views whose cards have no ways of their own: the verb, whether it takes a version, the
+"""For views whose cards have no commands of their own: the verb, whether it takes a version, the
 call, and Spark SQL where it can say the same."""

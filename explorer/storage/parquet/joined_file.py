@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import pyarrow as pa
 
-from explorer.log.checkpoint_writing._checked_output import CheckedOutput
-from explorer.storage.parquet.thrift_compact import (
+from explorer.storage.parquet._thrift_compact import (
     I64,
     LIST,
     STRUCT,
@@ -81,6 +80,18 @@ def split_file(file: pa.Buffer) -> tuple[Chunk, ...]:
     return tuple(_chunk(file, entry, group[_ROWS][1]) for entry in _list(group, _COLUMNS))
 
 
+class ChunkSink(Protocol):
+    """A binary file that is written from its beginning."""
+
+    def write(self, data: Any, /) -> Any:
+        """Write all of a buffer."""
+        ...
+
+    def tell(self) -> int:
+        """How many bytes were written so far."""
+        ...
+
+
 class JoinedFile:
     """A Parquet file that is written chunk after chunk.
 
@@ -88,7 +99,7 @@ class JoinedFile:
     given. What is written is a file once `finish` was called.
     """
 
-    def __init__(self, sink: CheckedOutput, schema: pa.Schema, settings: WriterSettings) -> None:
+    def __init__(self, sink: ChunkSink, schema: pa.Schema, settings: WriterSettings) -> None:
         self._sink = sink
         self._footer = _empty_footer(schema, settings)
         self._leaves = _leaf_paths(self._footer)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from widgets.state import PageState
-from widgets.ui.wishes import parse_wish
+from widgets.ui.plan_links import parse_plan_request
 
 
-def follow_wish(state: PageState, text: str) -> None:
+def open_plan_form(state: PageState, text: str) -> None:
     """Go to Maintenance with what a button says; nothing is planned by it."""
-    wish = parse_wish(text)
-    if wish is not None:
-        state.wish = wish
+    request = parse_plan_request(text)
+    if request is not None:
+        state.plan_request = request
         # in one step, from which Back leads to where the button was
-        state.param.update(view="maintenance", operation=wish[0])
+        state.param.update(view="maintenance", operation=request[0])

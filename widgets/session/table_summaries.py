@@ -28,13 +28,13 @@ AT_ONCE = 3
 """Tables looked at at once: pages that are open go on being answered meanwhile."""
 
 FRESH_SECONDS = 300.0
-"""A glance is as old as this at most when somebody opens the list."""
+"""A summary is as old as this at most when somebody opens the list."""
 
 Listener = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Glance:
+class TableSummary:
     """One table of the list. `shown` is its place without secrets. Figures are None while
     they are not known: see `is_waiting` and `problem`. `severity` is that of the worst finding,
     None without any; `finding` says it, and `num_findings` how many there are."""
@@ -53,7 +53,7 @@ class Glance:
     looked_at: float = field(default=-1e9, repr=False)
 
 
-class Glances:
+class TableSummaries:
     """What is known of all tables of a catalog.
 
     `scans` are folders or URLs that are searched for further tables. `open_table` opens one
@@ -73,7 +73,7 @@ class Glances:
         self._open_table = open_table or explorer.open_table
         self._clock = clock
         self._tables: dict[str, Offered] = {}
-        self._known: dict[str, Glance] = {}
+        self._known: dict[str, TableSummary] = {}
         self._due: deque[str] = deque()
         self._looking: set[str] = set()
         self._scans = deque(scans)
@@ -103,7 +103,7 @@ class Glances:
             found = [one for one in self._tables.values() if one.target == target]
         return found[0].storage_options if found else {}
 
-    def list(self) -> tuple[Glance, ...]:
+    def list(self) -> tuple[TableSummary, ...]:
         """What is known now, in the catalog's order."""
         with self._lock:
             return tuple(self._known[shown] for shown in self._tables)
@@ -141,9 +141,9 @@ class Glances:
         """Read the tables again that were last read longer ago than these seconds."""
         now = self._clock()
         with self._lock:
-            for shown, glance in self._known.items():
+            for shown, summary in self._known.items():
                 is_under_way = shown in self._due or shown in self._looking
-                if now - glance.looked_at >= older_than and not is_under_way:
+                if now - summary.looked_at >= older_than and not is_under_way:
                     self._due.append(shown)
             if older_than == 0.0 and self._scanning is None and not self._scans:
                 self._scans.extend(self._all_scans)
@@ -151,7 +151,7 @@ class Glances:
             starting = max(0, wanted)
             self._working += starting
         for _ in range(starting):
-            threading.Thread(target=self._work, name="delta-explorer-glance", daemon=True).start()
+            threading.Thread(target=self._work, name="delta-explorer-summary", daemon=True).start()
 
     def stop(self) -> None:
         """Look at nothing more."""
@@ -166,7 +166,7 @@ class Glances:
             if shown in self._tables:
                 return False
             self._tables[shown] = table
-            self._known[shown] = Glance(shown=shown, name=table.name or last_part(shown))
+            self._known[shown] = TableSummary(shown=shown, name=table.name or last_part(shown))
             return True
 
     def _work(self) -> None:
@@ -209,7 +209,7 @@ class Glances:
     def _look(self, shown: str) -> None:
         table, known = self._tables[shown], self._known[shown]
         try:
-            found = self._glance(table, known)
+            found = self._summary(table, known)
         except DeltaError as error:
             found = replace(_unknown(known), problem=Problem.of(error))
         except Exception as error:  # noqa: BLE001 - else the list would wait without end
@@ -218,7 +218,7 @@ class Glances:
             self._looking.discard(shown)
             self._known[shown] = replace(found, is_waiting=False, looked_at=self._clock())
 
-    def _glance(self, table: Offered, known: Glance) -> Glance:
+    def _summary(self, table: Offered, known: TableSummary) -> TableSummary:
         options = {**self._options, **table.storage_options}
         # opened for this look alone: a thousand tables would keep what nobody asks for again
         opened = self._open_table(table.target, options or None)
@@ -253,5 +253,5 @@ class Glances:
                 unexpected(error)
 
 
-def _unknown(known: Glance) -> Glance:
-    return Glance(shown=known.shown, name=known.name)
+def _unknown(known: TableSummary) -> TableSummary:
+    return TableSummary(shown=known.shown, name=known.name)
