@@ -179,7 +179,6 @@ class LocalMerge:
                 copies=leaving.copies,
             ),
             target_bytes=statement.target_bytes,
-            with_partitions=statement.holds_partitions,
         )
         marks: dict[str, int] = {}
         with ChangedRowFiles(statement.target.store, form, statement.id) as files:

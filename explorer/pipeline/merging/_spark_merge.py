@@ -240,7 +240,6 @@ class SparkMerge:
             statement.metadata,
             with_feed=with_feed,
             target_bytes=statement.target_bytes,
-            with_partitions=statement.holds_partitions,
         )
         rows = NewRows(
             statement=statement,
