@@ -187,6 +187,19 @@ def test_values_may_be_columns_of_spark(spark: SparkSession, place: Path) -> Non
     assert {row["id"]: row["v"] for row in rows_of(place)}[9] == 118.0
 
 
+@pytest.mark.rule("column-default-keyword", "column-default-writes-use")
+def test_a_value_may_be_the_default_of_its_column(spark: SparkSession, tmp_path: Path) -> None:
+    place = tmp_path / "t"
+    properties = {"delta.feature.allowColumnDefaults": "supported"}
+    pipeline.create(place, "id BIGINT, v DOUBLE DEFAULT 4.5, w INT", properties=properties)
+    pipeline.write(pa.table({"id": [8, 9], "v": [1.0, 2.0], "w": [1, 2]}), place)
+    merging = pipeline.merge(place, frame(spark), "target.id = source.id")
+    merging = merging.when_matched_update({"v": "DEFAULT", "w": " default "}, "target.id = 8")
+    merging.when_not_matched_insert({"id": "source.id", "w": "DEFAULT"}).execute()
+    found = {row["id"]: (row["v"], row["w"]) for row in rows_of(place)}
+    assert found == {8: (4.5, None), 9: (2.0, 2), 10: (4.5, None), 11: (4.5, None)}
+
+
 def test_columns_with_any_name(spark: SparkSession, tmp_path: Path) -> None:
     place = tmp_path / "t"
     schema = pa.schema([("a.b`c", pa.int64()), ("target", pa.string())])

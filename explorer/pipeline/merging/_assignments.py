@@ -51,7 +51,8 @@ def _value(assigned: Assignment, names: Names, name: str) -> Column:
 
 
 def _struct(assigned: Fields, names: Names, base: Column) -> Column:
-    """A struct with some fields set; one that is null gets them too, and null for the others."""
+    """A struct with some fields set; one that is null gets them too, and null for the others,
+    unless the source's is null as well."""
     from pyspark.sql import functions as fn
 
     inner: list[Column] = []
@@ -64,7 +65,11 @@ def _struct(assigned: Fields, names: Names, base: Column) -> Column:
             case _:
                 value = _value(item, names, name)
         inner.append(value.alias(name))
-    return fn.struct(*inner)
+    made = fn.struct(*inner)
+    if assigned.given is None:
+        return made
+    given = _value(assigned.given, names, "")
+    return fn.when(given.isNotNull() | base.isNotNull(), made)
 
 
 def _known(schema: StructType, name: str) -> str:

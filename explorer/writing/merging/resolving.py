@@ -2,7 +2,7 @@
 
 As in the reference: `*` sets the columns of the table, all of which the source has to have; with
 `merge_schema` those of the source, and others stay or are null. An update computes generated
-columns anew unless they are set, and leaves identity columns alone. Of an insert the gate of rows
+columns unless they are set, and leaves identity columns alone. Of an insert the gate of rows
 fills what is not given.
 """
 
@@ -66,9 +66,11 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fields:
-    """A struct field by field, in the table's order."""
+    """A struct field by field, in the table's order. `given` is the source's struct that fields are
+    taken from: where both it and the row's own are null, so is the new one."""
 
     fields: Mapping[str, Assignment]
+    given: SourceColumn | None = None
 
 
 Assignment: TypeAlias = Expression | SourceColumn | Kept | Fields
@@ -330,7 +332,7 @@ def _with_kept_fields(given: SourceColumn, target: DataType) -> Assignment:
         inner = replace(given, data_type=found.data_type, path=(*given.path, found.name))
         fields[item.name] = _with_kept_fields(inner, item.data_type)
     if any(isinstance(inner, Kept | Fields) for inner in fields.values()):
-        return Fields(fields=fields)
+        return Fields(fields=fields, given=given)
     return given
 
 

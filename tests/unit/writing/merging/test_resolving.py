@@ -116,6 +116,21 @@ def test_a_star_needs_every_column_unless_the_schema_may_change() -> None:
     assert list(item.columns) == ["id", "extra"]
 
 
+def test_an_update_keeps_fields_that_the_source_lacks_where_the_schema_may_change() -> None:
+    (item,) = resolved(ALL, source="id INT, s STRUCT<a: INT, c: DATE>", merge_schema=True).clauses
+    found = item.columns["s"]
+    assert isinstance(found, Fields)
+    assert found.fields["b"] == Kept()
+    inner = found.fields["c"]
+    assert isinstance(inner, SourceColumn)
+    assert (inner.name, inner.path) == ("s", ("c",))
+    assert found.given is not None
+    (item,) = resolved(
+        INSERT_ALL, source="id INT, s STRUCT<a: INT, c: DATE>", merge_schema=True
+    ).clauses
+    assert isinstance(item.columns["s"], SourceColumn)
+
+
 def test_new_columns_come_by_a_star_or_by_their_own_name() -> None:
     wide = f"{SOURCE}, extra DATE, other INT"
     assert resolved(ALL, source=wide).change is None
