@@ -1,127 +1,109 @@
-"""Rows of users appended on Spark, beside delta-spark, in one warm session.
+"""Rows of users written, beside `deltalake` and delta-spark: prints each line as a ratio.
 
-    python -m benchmarks.writes [rows] [folder]
+    python -m benchmarks.writes --rows 1000000             # some minutes
+    python -m benchmarks.writes --rows 10000000 --appends 1000 --files 1000000
 
-Rows of eight columns from a DataFrame, into a table without partitions and into one of
-`_PARTITIONS` partitions. Every append is of the same rows to a table of its own entrant, and a
-version with the same rows; the commit counts, and so does the checksum. The entrants take turns,
-and the median counts. Beside the seconds stand those that processors worked, in this process, the
-JVM and its workers: on a machine with other work they say more.
+Entrants take turns, with the same checkpoint interval and codec. Ours syncs and writes checksums;
+what a peer does not sync is synced for it, and where it writes no checksum a file as large is.
 """
 
 from __future__ import annotations
 
-import os
-import statistics
+import argparse
+import json
+import shutil
+import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from benchmarks import logs
+from benchmarks.comparing import ROOT, environment
+from benchmarks.report import render_machine
+from benchmarks.writes_measured import HEAD, Taken, in_turn, print_line
 
-from benchmarks.pipeline import aggregated, start_session
-from explorer import pipeline
-
-ROUNDS = 3
-ROWS = 10_000_000
-_PARTITIONS = 20
-
-Work = Callable[[DataFrame, Path, list[str]], object]
+CASES = ("arrow", "appends", "open", "frames", "one-row", "stream", "partitions", "wide")
 
 
-def eight_columns(spark: SparkSession, rows: int) -> DataFrame:
-    """Rows that are made when they are asked for, by two tasks."""
-    return spark.range(0, rows, 1, 2).selectExpr(
-        "id",
-        "id * 0.37 % 1000 as amount",
-        "cast(id % 1000 as int) as region",
-        f"cast(xxhash64(id) & 1048575 as int) % {_PARTITIONS} as day",
-        "concat('note ', cast(xxhash64(id) % 1000000 as string)) as note",
-        "timestamp_micros(1700000000000000 + id * 1000) as at",
-        "cast(id % 7 = 0 as boolean) as flag",
-        "cast(id % 100000 / 100 as decimal(12, 2)) as price",
-    )
+def main() -> int:
+    """Runs the lines that the command line asks for."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.writes")
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--appends", type=int, default=100, help="of one row (default: 100)")
+    parser.add_argument("--files", type=int, default=100_000, help="of the table that is open")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", choices=CASES, action="append", help="a line; may be repeated")
+    parser.add_argument("--folder", type=Path, default=ROOT / ".cache" / "benchmarks")
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    print(render_machine(), HEAD, sep="\n\n", flush=True)
+    with tempfile.TemporaryDirectory(dir=options.folder) as scratch:
+        for case in options.only or CASES:
+            _run(case, options, Path(scratch))
+    return 0
 
 
-def by_explorer(frame: DataFrame, place: Path, partition_by: list[str]) -> None:
-    """`pipeline.write`."""
-    pipeline.write(frame, place, partition_by=partition_by)
+def _run(case: str, options: argparse.Namespace, folder: Path) -> None:
+    if case == "arrow":
+        _beside_deltalake(f"append of {options.rows:,} rows of Arrow", case, options.rows, options)
+    elif case == "appends":
+        _beside_deltalake("append of 1 row", case, options.appends, options)
+    elif case == "open":
+        table = logs.write_table(options.folder, logs.classic(options.files))
+        copy = shutil.copytree(table, folder / "open")
+        print(f"| {options.files:,} files, open |", flush=True)
+        _step("open", "delta-explorer", 20, copy)
+    else:
+        _on_spark(folder, options)[case]()
 
 
-def by_delta_spark(frame: DataFrame, place: Path, partition_by: list[str]) -> None:
-    """The reference's writer."""
-    frame.write.format("delta").mode("append").partitionBy(*partition_by).save(str(place))
+_HELD: dict[Path, dict[str, Callable[[], None]]] = {}
 
 
-def by_parquet(frame: DataFrame, place: Path, partition_by: list[str]) -> None:
-    """Spark's own writer, without a table: the least that delta-spark could take."""
-    frame.write.mode("append").partitionBy(*partition_by).parquet(str(place))
+def _on_spark(folder: Path, options: argparse.Namespace) -> dict[str, Callable[[], None]]:
+    """The cases of one session."""
+    if folder not in _HELD:
+        from benchmarks.writes_spark import SparkWrites  # noqa: PLC0415  # starts a JVM
+
+        held = SparkWrites(
+            folder=folder,
+            rows=options.rows,
+            rounds=options.rounds,
+            appends=min(20, options.appends),
+        )
+        _HELD[folder] = {
+            "frames": held.frames,
+            "one-row": held.one_row,
+            "stream": held.stream,
+            "partitions": held.partitions,
+            "wide": held.wide,
+        }
+    return _HELD[folder]
 
 
-ENTRANTS: dict[str, Work] = {
-    "delta-explorer": by_explorer,
-    "delta-spark": by_delta_spark,
-    "Parquet alone": by_parquet,
-}
+def _beside_deltalake(title: str, step: str, size: int, options: argparse.Namespace) -> None:
+    peaks: dict[str, list[float]] = {"delta-explorer": [], "deltalake": []}
+
+    def run(entrant: str) -> Taken:
+        with tempfile.TemporaryDirectory(dir=options.folder) as scratch:
+            found = _step(step, entrant, size, Path(scratch) / "table")
+        peaks[entrant].append(found["mib"])
+        return Taken(found["wall"], found["processors"])
+
+    taken = in_turn(options.rounds, {name: lambda name=name: run(name) for name in peaks})  # type: ignore[misc]
+    print_line(title, taken, size if step == "appends" else 1)
+    if step == "arrow":
+        ours, theirs = (max(peaks[name]) for name in ("delta-explorer", "deltalake"))
+        print(f"| memory beyond the rows | deltalake | {theirs:.0f} MiB | {ours:.0f} MiB |")
 
 
-def processor_seconds() -> float:
-    """Of this process and all that it started, the JVM and its workers among them."""
-    ticks, parents = {}, {}
-    for entry in Path("/proc").iterdir():
-        try:
-            text = (entry / "stat").read_text() if entry.name.isdigit() else ""
-        except OSError:  # it ended meanwhile
-            continue
-        if fields := text.rpartition(")")[2].split():
-            parents[int(entry.name)] = int(fields[1])
-            ticks[int(entry.name)] = sum(map(int, fields[11:15]))
-    ours = {os.getpid()}
-    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
-        ours |= more
-    return sum(ticks[pid] for pid in ours) / os.sysconf("SC_CLK_TCK")
-
-
-def compare(title: str, frame: DataFrame, folder: Path, partition_by: list[str]) -> None:
-    """Times every entrant in turn, and holds their rows against each other."""
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in ENTRANTS}
-    for _ in range(ROUNDS + 1):
-        for name, work in ENTRANTS.items():
-            worked, start = processor_seconds(), time.perf_counter()
-            work(frame, _place(folder, title, name), partition_by)
-            taken = time.perf_counter() - start
-            times[name].append((taken, processor_seconds() - worked))
-    spark = frame.sparkSession
-    answers = {}
-    for name in ENTRANTS:
-        kind = "parquet" if name == "Parquet alone" else "delta"
-        answers[name] = aggregated(spark.read.format(kind).load(str(_place(folder, title, name))))
-    if len(set(answers.values())) > 1:
-        raise SystemExit(f"{title}: the answers differ: {answers}")
-    for name, samples in times.items():
-        # the first begins the table, and is slow for whoever comes first
-        wall, worked = (statistics.median(column) for column in zip(*samples[1:], strict=True))
-        print(f"| {title} | {name} | {wall:.2f} s | {worked:.2f} s of processors |", flush=True)
-
-
-def _place(folder: Path, title: str, name: str) -> Path:
-    return folder / f"{title} {name}".replace(" ", "-").replace(",", "")
-
-
-def run(rows: int, folder: Path) -> None:
-    """Both comparisons."""
-    spark = start_session()
-    frame = eight_columns(spark, rows)
-    compare(f"append of {rows:,} rows", frame, folder, [])
-    compare(f"append of {rows:,} rows, {_PARTITIONS} partitions", frame, folder, ["day"])
+def _step(step: str, entrant: str, size: int, place: Path) -> dict[str, float]:
+    command = [sys.executable, "-m", "benchmarks.writes_here", step, entrant, str(size), str(place)]
+    done = subprocess.run(command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, check=True)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
 
 
 if __name__ == "__main__":
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
-    if len(sys.argv) > 2:
-        run(count, Path(sys.argv[2]))
-    else:
-        with tempfile.TemporaryDirectory() as scratch:
-            run(count, Path(scratch))
+    sys.exit(main())

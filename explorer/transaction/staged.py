@@ -66,7 +66,8 @@ class ValidatedRule:
     key of a column's rule, as `a.b delta.invariants`; or `delta.enableRowTracking`, when
     every file was found to have row ids, `delta.clustering`, when every file was found to
     have statistics, and `delta.enableIcebergCompatV1` or its successor, when every file was
-    found to be one that Iceberg takes. `expression` is its SQL or the domain's configuration,
+    found to be one that Iceberg takes. `expression` is its SQL, `every row` of a column that
+    is to be NOT NULL and was found to be so (`PATH nullable`), or the domain's configuration,
     empty where there is none, so that a rule that was changed since counts as another one.
     """
 

@@ -57,9 +57,9 @@ def asked(place: Path) -> dict[str, Any]:
     }
 
 
-def last_commit(place: Path) -> dict[str, Any]:
-    """`commitInfo` of the newest version."""
-    version = explorer.open_table(place).latest_version()
+def last_commit(place: Path, version: int | None = None) -> dict[str, Any]:
+    """`commitInfo` of the newest version, or of that one."""
+    version = explorer.open_table(place).latest_version() if version is None else version
     lines = (place / "_delta_log" / f"{version:020}.json").read_text().splitlines()
     found: list[dict[str, Any]] = [json.loads(line) for line in lines]
     return next(line["commitInfo"] for line in found if "commitInfo" in line)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from explorer.errors import InvalidArgumentError, UnsupportedError
+from explorer.errors import InvalidArgumentError
 from explorer.pipeline.writing.places import open_place
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.arrow_types import delta_schema
@@ -34,7 +34,9 @@ def create(  # noqa: PLR0913  # what a table is described by is Delta's
     progress: ProgressCallback | None = None,
     cancel: Cancel | None = None,
 ) -> WriteResult:
-    """Create a Delta table without rows.
+    """Create a Delta table without rows; with `replace` in the place of one that is there, which
+    keeps its id, its history and the features of its protocol, and loses its rows, rules and
+    properties.
 
     `schema` is the columns as `CREATE TABLE` has them in Spark's SQL, such as
     `"id BIGINT NOT NULL COMMENT 'key', day DATE"`, a schema of Arrow or Spark, the JSON of a Delta
@@ -42,14 +44,9 @@ def create(  # noqa: PLR0913  # what a table is described by is Delta's
     defaults and identity columns. Each feature that columns, clustering and `properties` (such as
     `delta.enableChangeDataFeed`) ask for is enabled as the reference enables it.
 
-    Raises `InvalidArgumentError`, of the kind `already_exists` where there is a table.
+    Raises `InvalidArgumentError`, of the kind `already_exists` where there is a table and it is
+    not to be replaced.
     """
-    if replace:
-        raise UnsupportedError(
-            "A table cannot be replaced yet.",
-            reason="What becomes of its history is not decided by this version.",
-            remedy='Overwrite its rows: write(…, mode="overwrite", overwrite_schema=True).',
-        )
     return create_table(
         open_place(uri, storage_options),
         schema_given(schema),
@@ -58,6 +55,7 @@ def create(  # noqa: PLR0913  # what a table is described by is Delta's
         properties=properties,
         name=name,
         description=description,
+        replaces=replace,
         user_metadata=user_metadata,
         user_name=user_name,
         watch=Watch(progress=progress, cancel=cancel),

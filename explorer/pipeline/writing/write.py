@@ -72,7 +72,8 @@ def write(  # noqa: PLR0913  # the options of a write are Delta's
     - `transaction`: an application id and a version; a table that has it gets nothing twice
     - `target_file_size`: bytes, by default `delta.targetFileSize` or 128 MiB
     - `storage_options` as in `explorer.open_table`: a table that was opened for reading cannot be
-      written to, so that the statement opens its place again
+      written to, so that the statement opens its place again; what the table knows of its log is
+      not read again
     - `engine`: `local` writes rows of Arrow and pandas in this process, `spark` on `spark`, the
       active or a local session; `auto` takes Spark for its own frames and for what this process
       cannot evaluate
@@ -104,6 +105,7 @@ def write(  # noqa: PLR0913  # the options of a write are Delta's
         engine=engine,
         spark=spark,
         watch=Watch(progress=progress, cancel=cancel),
+        opened=table_or_uri if isinstance(table_or_uri, Table) else None,
     )
 
 
@@ -116,10 +118,11 @@ def write_to(  # noqa: PLR0913  # where, what, how, and who looks on
     spark: Any = None,
     watch: Watch = UNWATCHED,
     approve: Approve | None = None,
+    opened: Table | None = None,
 ) -> WriteResult:
     """`write` through a store that is open already. `approve` raises where the statement is not
     the one that somebody approved of; it is asked before a row is written, each time that the
-    statement is made."""
+    statement is made. `opened` is the table where the caller has it open for reading."""
     check_engine(engine)
     job = _Job(
         store=store,
@@ -129,6 +132,7 @@ def write_to(  # noqa: PLR0913  # where, what, how, and who looks on
         spark=spark,
         watch=watch,
         approve=approve,
+        opened=opened,
     )
     tries_left = _TRIES
     while True:
@@ -159,12 +163,13 @@ class _Job:
     spark: Any
     watch: Watch
     approve: Approve | None
+    opened: Table | None
 
     def run(self) -> WriteResult | _Lost:
         """Write the rows upon the newest version."""
         rows = self.rows
         self.watch.step(0, None, _LABEL)
-        target = open_target(self.store)
+        target = open_target(self.store, self.opened)
         reads = WHOLE_TABLE if self._reads(target) else NOTHING
         statement = begin_write(target, self.options, rows.schema, reads=reads)
         if self.approve is not None:

@@ -30,9 +30,9 @@ _KINDS: Final = {
 
 
 def not_null_rule(path: str) -> ValidatedRule:
-    """The rule that the column of that path, as text, may not be null: what is promised by whoever
-    found no null in it."""
-    return ValidatedRule(key=f"{path} nullable", expression="")
+    """What is promised by whoever found no null in the column of that path, as text, in any row of
+    the table. That new rows alone have none is another promise."""
+    return ValidatedRule(key=f"{path} nullable", expression="every row")
 
 
 def rules_for_rows(table: Described) -> Iterator[tuple[ValidatedRule, str]]:

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 from uuid import UUID, uuid4
 
 import orjson
+import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError
+from explorer.log.actions.columns import ADD_COLUMNS
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.schema import StructType
 from explorer.storage.ports import WriteStore
+from explorer.table.snapshot import Snapshot
 from explorer.table.times import Clock, system_clock, utc_time
 from explorer.transaction.conflicts import Conflict
-from explorer.transaction.read_set import NOTHING
-from explorer.transaction.read_version import NO_TABLE
+from explorer.transaction.live_files import FilesOf
+from explorer.transaction.read_set import NOTHING, WHOLE_TABLE
+from explorer.transaction.read_version import NO_TABLE, read_version_of
 from explorer.transaction.staged import Provenance, StagedCommit
 from explorer.writing.commits.after_commit import follow_commit
 from explorer.writing.commits.commit_rows import commit_rows
 from explorer.writing.commits.provenance import engine_info
-from explorer.writing.schema.new_table import NewTable, build_new_table
+from explorer.writing.files.removes import removes_of
+from explorer.writing.schema.new_table import NewTable, build_new_table, build_replaced_table
 from explorer.writing.statements.options import WriteResult
 from explorer.writing.statements.row_statement import open_target
-
-_OPERATION = "CREATE TABLE"
 
 
 def create_table(  # noqa: PLR0913  # what a table is described by, and who creates it
@@ -35,50 +39,71 @@ def create_table(  # noqa: PLR0913  # what a table is described by, and who crea
     properties: Mapping[str, str] | None = None,
     name: str | None = None,
     description: str | None = None,
+    replaces: bool = False,
     user_metadata: str | None = None,
     user_name: str | None = None,
     clock: Clock = system_clock,
     ids: Callable[[], UUID] = uuid4,
     watch: Watch = UNWATCHED,
 ) -> WriteResult:
-    """Commit version 0 of a table with these columns and no rows.
+    """Commit version 0 of a table with these columns and no rows; with `replaces` the next version
+    of one that is there, in which it begins again: older versions stay readable.
 
-    Raises `InvalidArgumentError` of the kind `already_exists` where there is a table, what
-    `build_new_table` raises, and what `commit_rows` raises.
+    Raises `InvalidArgumentError` of the kind `already_exists` where there is a table that is not
+    to be replaced, what `build_new_table` and `build_replaced_table` raise, `ConflictError` where
+    another commit stands in the way of a replacement, and what `commit_rows` raises.
     """
     target = open_target(store)
-    if target.snapshot is not None:
+    if target.snapshot is not None and not replaces:
         raise _is_there(store.uri, target.snapshot.version)
-    table = build_new_table(
-        schema,
-        now_ms=clock(),
-        partition_by=partition_by,
-        cluster_by=cluster_by,
-        properties=properties,
-        name=name,
-        description=description,
-        ids=ids,
-    )
-    staged = StagedCommit(
-        base=NO_TABLE,
-        reads=NOTHING,
-        provenance=Provenance(
-            operation=_OPERATION,
-            transaction_id=str(ids()),
-            engine_info=engine_info(),
-            user_name=user_name,
-            user_metadata=user_metadata,
-            parameters=_parameters(table, cluster_by),
-        ),
-        actions=table.actions,
-        promises=table.promises,
-    )
-    found = commit_rows(store, staged, (), clock=clock, watch=watch)
+    described: Mapping[str, Any] = {
+        "partition_by": partition_by,
+        "properties": properties,
+        "name": name,
+        "description": description,
+    }
+    operation = "CREATE OR REPLACE TABLE" if replaces else "CREATE TABLE"
+    transaction_id = str(ids())
+
+    def stage(snapshot: Snapshot | None) -> StagedCommit:
+        now = clock()
+        if snapshot is None:
+            base, removes = NO_TABLE, list[pa.RecordBatch]()
+            table = build_new_table(schema, now_ms=now, cluster_by=cluster_by, ids=ids, **described)
+        else:
+            base = read_version_of(snapshot)
+            gone = snapshot.physical_files("add", list(ADD_COLUMNS))
+            removes = removes_of(gone, now).to_batches()
+            table = build_replaced_table(
+                base, schema, now_ms=now, cluster_by=cluster_by, ids=ids, **described
+            )
+        return StagedCommit(
+            base=base,
+            reads=NOTHING if snapshot is None else WHOLE_TABLE,
+            provenance=Provenance(
+                operation=operation,
+                transaction_id=transaction_id,
+                engine_info=engine_info(),
+                user_name=user_name,
+                user_metadata=user_metadata,
+                parameters=_parameters(table, cluster_by),
+            ),
+            actions=table.actions,
+            removes=tuple(removes),
+            promises=table.promises,
+            live=None if snapshot is None else FilesOf(snapshot=snapshot),
+        )
+
+    def again(_: Conflict) -> StagedCommit | None:
+        # it asks for nothing of the table, so that it may begin again from any version
+        return stage(target.table.snapshot()) if replaces else None
+
+    found = commit_rows(store, stage(target.snapshot), (), clock=clock, again=again, watch=watch)
     if isinstance(found, Conflict):
-        raise _is_there(store.uri, found.version)
+        raise found.as_error() if replaces else _is_there(store.uri, found.version)
     after = follow_commit(store, target.table, found.version, utc_time(clock()), watch)
     return WriteResult(
-        version=found.version, operation=_OPERATION, problems=(*found.warnings, *after)
+        version=found.version, operation=operation, problems=(*found.warnings, *after)
     )
 
 

@@ -85,9 +85,12 @@ def _open_again(store: WriteStore, version: int | None) -> Target:
     return Target(store=store, table=table, snapshot=snapshot)
 
 
-def open_target(store: WriteStore) -> Target:
-    """The table as it is now; raises what `Table.snapshot` raises, unless there is no table."""
-    table = Table(store)
+def open_target(store: WriteStore, opened: Table | None = None) -> Target:
+    """The table as it is now; raises what `Table.snapshot` raises, unless there is no table.
+    One that somebody has open is read through, so that only what is new in its log is."""
+    # exactly a table: those of another kind read other files than this store has
+    is_same = type(opened) is Table and opened.uri == store.uri
+    table = opened if opened is not None and is_same else Table(store)
     try:
         return Target(store=store, table=table, snapshot=table.snapshot())
     except NotFoundError as error:

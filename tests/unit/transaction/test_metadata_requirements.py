@@ -9,6 +9,7 @@ import pytest
 from explorer.protocol.actions import Metadata
 from explorer.transaction.read_set import WHOLE_TABLE
 from explorer.transaction.read_version import NO_TABLE
+from explorer.transaction.rules.row_rules import not_null_rule
 from explorer.transaction.staged import Promises, ValidatedRule
 from tests.unit.transaction.stages import (
     MAPPED,
@@ -131,6 +132,9 @@ def test_a_column_is_not_made_required_unseen() -> None:
     promised = Promises(validated=frozenset({ValidatedRule(key="id nullable", expression="")}))
     seen = replace(staged, reads=WHOLE_TABLE, promises=promised)
     assert "may no longer be null" in only(seen)
+    found = Promises(validated=frozenset({not_null_rule("id")}))
+    assert "may no longer be null" in only(replace(staged, promises=found))
+    assert texts(replace(seen, promises=found)) == []
     assert texts(replacing(staged)) == []
     late = schema(field("id"), field("day", "date"), field("new", nullable=False))
     assert "`new` may no longer be null" in only(stage(metadata(schema_string=late)))

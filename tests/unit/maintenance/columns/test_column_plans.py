@@ -149,7 +149,6 @@ def test_an_append_stands_in_no_columns_way(lake: Lake) -> None:
 # --- not null
 
 
-@pytest.mark.rule("schema-nullable")
 def test_not_null_rests_on_a_look_at_every_row(lake: Lake) -> None:
     plan = change(lake, "amount", nullable=False)
     assert not plan.refusals

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pytest
@@ -188,6 +190,7 @@ def test_an_update_keeps_the_rules_of_the_table(
     assert explorer.open_table(place).latest_version() == 1
 
 
+@pytest.mark.rule("column-default-keyword")
 def test_generated_columns_are_computed_and_defaults_set(tmp_path: Path) -> None:
     place = tmp_path / "t"
     pipeline.create(
@@ -255,6 +258,44 @@ def test_nothing_is_left_of_a_statement_that_is_cancelled(tmp_path: Path, form: 
     assert caught.value.kind == "cancelled"
     assert seen
     assert _data_files(place) == before
+
+
+@pytest.mark.rule("cdf-path", "cdf-size", "cdf-partitionvalues")
+@pytest.mark.rule("cdf-files-partition-dirs-recommended")
+def test_files_of_changes_are_told_as_they_lie(tmp_path: Path) -> None:
+    place = tmp_path / "t"
+    make_table(place, "feed-partitioned")
+    pipeline.update(place, {"n": "1"}, "key < 4")
+    log = (place / "_delta_log" / f"{4:020}.json").read_text().splitlines()
+    told = [body["cdc"] for body in map(json.loads, log) if "cdc" in body]
+    assert {item["partitionValues"]["land"] for item in told} == {"DE", "a/b=%20 ü", None, "it's"}
+    for item in told:
+        path = unquote(item["path"])
+        assert path.startswith("_change_data/land=")
+        assert (place / path).stat().st_size == item["size"]
+
+
+@pytest.mark.rule("stats-delete-fills-numrecords")
+@pytest.mark.parametrize("stats", [None, '{"minValues":{"id":0},"maxValues":{"id":9}}'])
+def test_a_vector_brings_the_number_of_rows_where_it_lacks(
+    tmp_path: Path, stats: str | None
+) -> None:
+    place = tmp_path / "t"
+    pipeline.write(ROWS, place, properties={"delta.enableDeletionVectors": "true"})
+    log = place / "_delta_log" / f"{0:020}.json"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for line in lines:
+        if "add" in line:
+            line["add"]["stats"] = stats
+            if stats is None:
+                del line["add"]["stats"]
+    log.write_text("\n".join(map(json.dumps, lines)))
+    (place / "_delta_log" / f"{0:020}.crc").unlink()
+    assert pipeline.delete(place, "id = 3").metrics["numDeletedRows"] == 1
+    (text,) = explorer.open_table(place).snapshot().files(["stats"]).column(0).to_pylist()
+    found = json.loads(text)
+    assert (found["numRecords"], found["tightBounds"]) == (10, False)
+    assert found.get("maxValues") == (None if stats is None else {"id": 9})
 
 
 def test_names_of_the_front_door_are_these_functions() -> None:

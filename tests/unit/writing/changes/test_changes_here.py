@@ -26,6 +26,8 @@ CHANGES = changes()
 CASES = sample([(form, name) for form in FORMS for name in CHANGES], 6, "changes here")
 
 
+@pytest.mark.rule("row-stable-id", "row-stable-commit-version", "cdf-files-pre-and-postimage")
+@pytest.mark.rule("cdf-only-changed-data", "cdf-writer-must-produce")
 @pytest.mark.parametrize(("form", "name"), CASES)
 def test_rows_ids_and_feed_are_those_of_the_model(tmp_path: Path, form: str, name: str) -> None:
     place, change = tmp_path / "t", CHANGES[name]

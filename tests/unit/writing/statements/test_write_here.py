@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +18,8 @@ import explorer
 from explorer import pipeline
 from explorer.errors import ConflictError, DeltaError, InvalidArgumentError, UnsupportedError
 from explorer.progress import Cancel
+from explorer.protocol.filenames import render_commit_path
+from explorer.storage.local import LocalStore
 
 ROWS = pa.table({"id": [1, 2, 3], "land": ["DE", "FR", "DE"], "price": [1.5, 2.5, float("nan")]})
 
@@ -260,6 +263,46 @@ def test_a_checkpoint_that_fails_leaves_the_write_committed_and_is_told(tmp_path
     assert result.version == 10
     assert "no checkpoint" in result.problems[0].problem
     assert ids(place) == sorted([1, 2, 3] * 11)
+
+
+def test_an_open_table_is_read_on_from_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "t"
+    for number in range(3):
+        pipeline.write(pa.table({"id": [number]}), place)
+    table = explorer.open_table(place)
+    table.snapshot()
+    read: list[str] = []
+    real = LocalStore.read
+
+    def counted(store: LocalStore, path: str, limit: int | None = None) -> bytes:
+        read.append(path)
+        return real(store, path, limit)
+
+    monkeypatch.setattr(LocalStore, "read", counted)
+    for number in range(3, 5):
+        assert pipeline.write(pa.table({"id": [number]}), table).version == number
+    assert not {render_commit_path(version) for version in range(3)} & set(read)
+    assert (ids(place), table.snapshot().version) == ([0, 1, 2, 3, 4], 4)
+
+
+def test_an_open_table_is_the_one_that_others_made_of_it(tmp_path: Path) -> None:
+    place = tmp_path / "t"
+    pipeline.write(pa.table({"id": [1]}), place)
+    table = explorer.open_table(place)
+    table.snapshot()
+    write_deltalake(place, pa.table({"id": [2]}), mode="append")
+    assert pipeline.write(pa.table({"id": [3]}), table).version == 2
+    assert ids(place) == [1, 2, 3]
+
+    shutil.rmtree(place)
+    for other in ("x", "y", "z"):
+        pipeline.write(pa.table({"other": [other]}), place)
+    with pytest.raises(InvalidArgumentError) as caught:
+        pipeline.write(pa.table({"id": [4]}), table)
+    assert caught.value.kind == "schema_mismatch"
+    assert pipeline.write(pa.table({"other": ["w"]}), table).version == 3
 
 
 def test_an_empty_table_is_created_and_filled(tmp_path: Path) -> None:
