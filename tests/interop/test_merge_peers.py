@@ -91,6 +91,8 @@ def told(place: Path) -> dict[str, str]:
 
 
 LOOSER = {
+    "matched twice, and no clause for pairs": "no clause changes a row with partners, however many "
+    "it has",
     "matched twice, but one by a clause": "one partner alone changes the row, so that nothing is "
     "ambiguous; Databricks' own MERGE looks at the conditions too",
     "generated columns, all": "what is generated is computed, and need not be in the source",
