@@ -9,10 +9,10 @@ pyspark is imported when a function here is first used.
 
 Folders: `reading` chooses between `native` (Spark's Parquet reader) and `tasks` (file by file);
 `column_profile`, `diff` and `rewrite` work on the rows; `writing` writes rows of users, `changing`
-changes those that are there, `removing` takes rows out of their files, `planned_writes` writes
-those that are approved of first, and `source` is the format `delta_explorer`; `large` keeps the
-state of a long log on Spark; `jobs` reports progress, cancels jobs and translates errors of Spark.
-`session` finds or starts the session.
+changes those that are there, `merging` merges others into them, `removing` takes rows out of their
+files, `planned_writes` writes those that are approved of first, and `source` is the format
+`delta_explorer`; `large` keeps the state of a long log on Spark; `jobs` reports progress, cancels
+jobs and translates errors of Spark. `session` finds or starts the session.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from explorer.pipeline.jobs.shipping import ship
     from explorer.pipeline.jobs.watching_jobs import watching
     from explorer.pipeline.large.large_table import Limits, with_spark_state
+    from explorer.pipeline.merging.merge import Merge, merge
     from explorer.pipeline.reading.changes import read_changes
     from explorer.pipeline.reading.partition_conditions import evaluate_on_partitions
     from explorer.pipeline.reading.reading import ReadPlan, plan_read, read
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "ColumnProfile": "column_profile.facts",
     "Limits": "large.large_table",
+    "Merge": "merging.merge",
     "ReadPlan": "reading.reading",
     "Rewrite": "rewrite.rewrite",
     "RowDiff": "diff.row_diff",
@@ -61,6 +63,7 @@ _HOMES = {
     "evaluate_on_partitions": "reading.partition_conditions",
     "find_violations": "reading.row_conditions",
     "measure_files": "rewrite.file_statistics",
+    "merge": "merging.merge",
     "plan_read": "reading.reading",
     "prepare_session": "session",
     "profile": "column_profile.column_profile",
@@ -78,6 +81,7 @@ _HOMES = {
 __all__ = [
     "ColumnProfile",
     "Limits",
+    "Merge",
     "ReadPlan",
     "Rewrite",
     "RowDiff",
@@ -91,6 +95,7 @@ __all__ = [
     "evaluate_on_partitions",
     "find_violations",
     "measure_files",
+    "merge",
     "plan_read",
     "prepare_session",
     "profile",

@@ -6,8 +6,8 @@ rows are written, `explorer.pipeline` runs the same functions in its tasks.
 
 Rooms: `schema` says what a table is to become; `columns` what a person makes of its columns; `gate`
 holds each row to the table's rules; `files` is what a written file is; `changes` what becomes of
-rows that are there; `commits` makes the version, and what follows it; `statements` puts these
-together.
+rows that are there; `merging` what the clauses of a merge say; `commits` makes the version, and
+what follows it; `statements` puts these together.
 
 Read first: `statements`, then `gate` and `files`.
 """

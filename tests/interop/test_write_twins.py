@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 import explorer
 from explorer import pipeline
 from explorer.rows.changes.feed import read_changes
-from tests.interop.maintained import rows_of
 from tests.interop.described import described
+from tests.interop.maintained import rows_of
 from tests.interop.twins import agrees, last_commit, sql
 from tests.interop.written_files import WrittenFiles
 from tests.row_values import counted_rows

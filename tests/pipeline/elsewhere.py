@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as fn
 
 import explorer
 from explorer import pipeline
@@ -324,6 +325,28 @@ def rows_by_a_secret(spark: SparkSession, table: explorer.Table) -> list[int]:
     return sorted(row["id"] for row in frame.collect())
 
 
+def merged(spark: SparkSession, place: Path) -> dict[str, Any]:
+    """A merge on that session, of a source that has another answer each time, and what the feed
+    says of it."""
+    properties = {"delta.enableDeletionVectors": "true", "delta.enableChangeDataFeed": "true"}
+    pipeline.create(place, "id BIGINT, v DOUBLE", properties=properties)
+    pipeline.write(pa.table({"id": [1, 2, 3], "v": [0.0] * 3}), place)
+    source = spark.range(2, 6).select("id", (fn.rand() + 1).alias("v"))
+    merging = pipeline.merge(place, source, "target.id = source.id", engine="spark", spark=spark)
+    merging = merging.when_matched_delete("source.id = 2")
+    merging = merging.when_matched_update({"v": fn.col("source.v") + fn.lit(1)})
+    result = merging.when_not_matched_insert_all().execute()
+    table = explorer.open_table(place)
+    changes = explorer.read_changes(table, 2, 2).column("_change_type").to_pylist()
+    rows = explorer.read_rows(table.snapshot()).to_pylist()
+    return {
+        "ids": sorted(row["id"] for row in rows),
+        "drawn": sorted(row["id"] for row in rows if row["v"] > 0),
+        "changes": sorted(changes),
+        "inserted": result.metrics["numTargetRowsInserted"],
+    }
+
+
 def told_in_events(folder: Path) -> list[bool]:
     """Whether the event log has jobs, and whether it has the secret."""
     written = b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
@@ -365,6 +388,7 @@ def main(kind: str, folder: Path) -> None:
     if kind == "cluster":
         found["by_a_secret"] = rows_by_a_secret(spark, table)
         found["after_a_loss"] = rows_after_a_loss(spark, table)
+    found["merged"] = merged(spark, folder / "merged")
     if kind == "connect":
         found["page"] = shown(spark, table)
         found["stopped_within"] = cancelled_within(spark, table)

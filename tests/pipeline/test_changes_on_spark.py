@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as fn
 
+import explorer
 from explorer import pipeline
 from explorer.errors import InvalidArgumentError, UnsupportedError
 from tests.changed_tables import (
@@ -114,3 +116,14 @@ def test_a_condition_passes_the_gate_of_expressions(tmp_path: Path, spark: Spark
     with pytest.raises(InvalidArgumentError):
         pipeline.delete(place, "concat(land, 'x')", spark=spark)
     assert len(rows_of(place)) == 36
+
+
+def test_names_with_dots_are_written_and_changed_on_spark(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    place = tmp_path / "t"
+    rows = pa.table({"a.b": [1, 2], "a`c": ["x", "y"]})
+    pipeline.write(rows, place, engine="spark", spark=spark)
+    pipeline.update(place, {"`a``c`": "concat(`a``c`, '!')"}, "`a.b` = 2", spark=spark)
+    found = explorer.read_rows(explorer.open_table(place).snapshot()).to_pylist()
+    assert sorted(map(str, found)) == ["{'a.b': 1, 'a`c': 'x'}", "{'a.b': 2, 'a`c': 'y!'}"]

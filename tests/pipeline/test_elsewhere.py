@@ -24,6 +24,12 @@ _SAME = {
     "diff": [0, 1, 0],
     "distinct": 3,
     "gated": [1, 99, [99], {"n": 1}, "rows_refused"],
+    "merged": {
+        "ids": [1, 3, 4, 5],
+        "drawn": [3, 4, 5],
+        "changes": ["delete", "insert", "insert", "update_postimage", "update_preimage"],
+        "inserted": 2,
+    },
     "unseen": "store_unsupported",
     "blamed": {
         "a misspelt column": "invalid_argument",

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as fn
 
-from explorer.pipeline.writing._spark_casts import cast_column
+from explorer.pipeline.writing.spark_casts import cast_column
 from explorer.protocol.arrow_types import arrow_type
 from explorer.protocol.schema import DataType, DecimalType, parse_type_name, render_type
 from explorer.writing.gate._assignment import is_assignable, spark_alone_casts

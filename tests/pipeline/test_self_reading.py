@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 import explorer
 from explorer import pipeline
 from explorer.errors import ConflictError
-from explorer.pipeline.writing._self_reading import reads_table
+from explorer.pipeline.writing.self_reading import reads_table
 from explorer.progress import Progress
 from explorer.storage.open import open_write_store
 

@@ -18,7 +18,7 @@ import explorer
 from explorer import pipeline
 from explorer.errors import CancelledError, DeltaError, InvalidArgumentError
 from explorer.pipeline.native.pushdown import quoted
-from explorer.pipeline.writing import _arrow_frame
+from explorer.pipeline.writing import arrow_frame
 from explorer.progress import Cancel, Progress
 
 pytestmark = pytest.mark.spark
@@ -260,9 +260,9 @@ _COLUMNS_OF_ARROW = (
 def test_rows_of_arrow_reach_spark_whatever_their_layout(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: int
 ) -> None:
-    monkeypatch.setattr(_arrow_frame, "_MOST_SENT", sent)
-    monkeypatch.setattr(_arrow_frame, "_PIECE_BYTES", 100)
-    monkeypatch.setattr(_arrow_frame, "_LEAST_TASK_BYTES", 300)
+    monkeypatch.setattr(arrow_frame, "_MOST_SENT", sent)
+    monkeypatch.setattr(arrow_frame, "_PIECE_BYTES", 100)
+    monkeypatch.setattr(arrow_frame, "_LEAST_TASK_BYTES", 300)
     rows = pa.table(
         {
             "id": pa.array(range(100), pa.int32()),

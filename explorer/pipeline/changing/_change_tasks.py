@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from explorer.pipeline.tasks.attempts import attempt_number, part_number
+from explorer.pipeline.tasks.attempts import attempt_number, part_number, run_number
 from explorer.pipeline.tasks.file_tasks import Batches, ReadFiles
 from explorer.pipeline.tasks.task_failures import ErrorMark
 from explorer.rows.request import RowRequest
@@ -56,6 +56,8 @@ class WriteChangedRows:
                 self.statement,
                 task=part_number(),
                 attempt=attempt_number(),
+                run=run_number(),
+                threads=1,
             )
             with files:
                 for batch in batches:

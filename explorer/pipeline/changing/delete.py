@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from explorer.log.actions.columns import ADD_COLUMNS
 from explorer.log.reconcile.key_columns import keys_of
-from explorer.pipeline.changing._attempts import (
+from explorer.pipeline.changing.attempts import (
     leaving_nothing,
     remove_other_attempts,
     run_until_committed,

@@ -12,12 +12,12 @@ import pyarrow as pa
 
 from explorer.errors import CorruptDataError
 from explorer.log.actions.columns import string_column
-from explorer.pipeline.changing._attempts import (
+from explorer.pipeline.changing._change_tasks import ReadRowsToChange
+from explorer.pipeline.changing.attempts import (
     leaving_nothing,
     remove_other_attempts,
     run_until_committed,
 )
-from explorer.pipeline.changing._change_tasks import ReadRowsToChange
 from explorer.pipeline.changing.delete import check_removable, times
 from explorer.pipeline.removing.finding import find_rows, only_spark_evaluates, parse_where
 from explorer.pipeline.removing.leaving import Leaving, find_leaving, let_leave

@@ -9,7 +9,7 @@ from uuid import UUID
 import pyarrow as pa
 
 from explorer.log.actions.columns import string_column
-from explorer.pipeline.tasks.attempts import attempt_number, part_number
+from explorer.pipeline.tasks.attempts import attempt_number, part_number, run_number
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS, Batches, ReadFiles
 from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.rows.request import RowRequest
@@ -39,6 +39,8 @@ class RecordRows:
             self.statement,
             task=part_number() + len(self.groups),
             attempt=attempt_number(),
+            run=run_number(),
+            threads=1,
         )
         self.groups.append(None)
         names = [*self.request.columns, CHANGE_TYPE]

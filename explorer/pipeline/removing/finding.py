@@ -90,13 +90,14 @@ def _find_on_spark(place: Workplace, candidates: Candidates, where: str) -> pa.T
         parts = map_batches(found, pack_found, FOUND_PARTS).toArrow().cast(FOUND_PARTS)
     missing = [pa.nulls(parts.num_rows, pa.int64())] * 3
     table = pa.Table.from_arrays([*parts.columns, *missing], schema=FOUND)
-    return join_found(table, _counts(snapshot, asked, parts.column("path")))
+    return join_found(table, count_rows(snapshot, asked, parts.column("path")))
 
 
-def _counts(
+def count_rows(
     snapshot: Snapshot, asked: pa.Table, paths: pa.ChunkedArray
 ) -> dict[str, tuple[int, int]]:
-    """Live and physical rows of the files at `paths`, by the log, else by their footers."""
+    """Live and physical rows of those of the files `asked` that lie at `paths`, by the log, else by
+    their footers."""
     files = asked.filter(pc.is_in(asked.column("path"), value_set=pc.unique(paths)))
     counts = files.column(NUM_RECORDS).to_pylist()
     found = {}

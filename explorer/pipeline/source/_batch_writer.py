@@ -65,6 +65,7 @@ class WriteByTask:
                 task=part_number(),
                 attempt=attempt_number(),
                 run=run_number(),
+                threads=1,
             )
             with files:
                 for batch in batches:

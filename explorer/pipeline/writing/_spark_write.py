@@ -20,8 +20,8 @@ from explorer.pipeline.jobs.watching_jobs import watched
 from explorer.pipeline.native.pushdown import quoted
 from explorer.pipeline.session import choose_watched
 from explorer.pipeline.tasks.mapped_batches import map_batches
-from explorer.pipeline.writing._arrow_frame import arrow_frame
 from explorer.pipeline.writing._write_tasks import TOLD, WriteRows
+from explorer.pipeline.writing.arrow_frame import arrow_frame
 from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, Written
 from explorer.pipeline.writing.spark_gate import apply_gate
 from explorer.progress import Watch
@@ -56,9 +56,10 @@ def write_on_spark(
         return _write(statement, rows.frame, watch)
     session = choose_watched(spark, watch)
     _check_place(session, statement)
-    sent = rows_to_send(statement.gate)
-    with arrow_frame(session, statement, rows, sent, watch) as frame:
-        return _write(replace(statement, gate=sent.plan), frame, watch)
+    sent, plan = rows_to_send(statement.gate)
+    store, name = statement.target.store, str(statement.id)
+    with arrow_frame(session, store, name, rows, sent, watch) as frame:
+        return _write(replace(statement, gate=plan), frame, watch)
 
 
 def _write(statement: RowStatement, frame: DataFrame, watch: Watch) -> Written:

@@ -44,6 +44,7 @@ class WriteRows:
                 task=part_number(),
                 attempt=attempt_number(),
                 run=run_number(),
+                threads=1,
             )
             marks: dict[str, int] = {}
             with files:

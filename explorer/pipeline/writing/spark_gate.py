@@ -9,6 +9,7 @@ judge rows that a join or a filter of the caller drops.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -23,7 +24,7 @@ from explorer.pipeline.tasks.task_failures import (
     render_row,
 )
 from explorer.pipeline.writing._row_rules import broken_rules
-from explorer.pipeline.writing._spark_casts import cast_column, null_of
+from explorer.pipeline.writing.spark_casts import cast_column, null_of
 from explorer.protocol.schema import STRING, StructField, StructType, parse_schema
 from explorer.writing.gate.identity import free_numbers, overflows
 from explorer.writing.gate.plan import (
@@ -100,27 +101,38 @@ def apply_gate(
     plan: GatePlan,
     *,
     partitions: int = MAX_PARTITIONS,
+    first_partition: int = 0,
     carried: Sequence[str] = (),
 ) -> DataFrame:
     """The rows with the columns of the table, in its order, for one action. `carried` are columns
-    of the frame that none of the table's is called like; they come after these, as they are.
+    beside them, which no rule speaks of, and which come out as they are behind the others.
 
     A row that breaks a rule raises where it is worked on; inside `pipeline.clear_errors` or
     `watching` that is an `InvalidArgumentError` of kind `rows_refused`. `partitions` is how many
     of them the frame has at most, by which identity columns get their numbers: partition p of P
-    gets every P-th one, so that no task has to know of another. Where there are some,
+    gets every P-th one, so that no task has to know of another. Several frames of one statement
+    share P, and each counts its own from another `first_partition` on. Where there are some,
     `take_through` says which was the last.
 
     Raises what analysing the table's own expressions raises, as `DeltaError`.
     """
     if plan.is_unchanged and not plan.row_rules and not plan.values.columns:
         return frame
+    numbering = _Numbering(partitions=partitions, first=first_partition)
     with clear_errors("Checking the rows"):
-        return _held_to_rules(_with_columns(frame, plan, partitions, carried), plan)
+        return _held_to_rules(_with_columns(frame, plan, numbering, carried), plan)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Numbering:
+    """So many partitions share the numbers of identity columns; those here begin with `first`."""
+
+    partitions: int
+    first: int
 
 
 def _with_columns(
-    frame: DataFrame, plan: GatePlan, partitions: int, carried: Sequence[str]
+    frame: DataFrame, plan: GatePlan, numbering: _Numbering, carried: Sequence[str]
 ) -> DataFrame:
     if plan.is_unchanged:
         # no name of the caller's frame is left by which an expression could mean another column
@@ -128,14 +140,14 @@ def _with_columns(
     early = [item for item in plan.columns if not _is_generated(item)]
     late = [item for item in plan.columns if _is_generated(item)]
     casts = {item.field.name: item for item in early}
-    columns = _columns(frame, early, plan.given, partitions)
-    others = [_of(name) for name in carried]
-    found = frame.select(*(columns[name].alias(name) for name in casts), *others)
+    beside = [_of(name) for name in carried]
+    columns = _columns(frame, early, plan.given, numbering)
+    found = frame.select(*(columns[name].alias(name) for name in casts), *beside)
     if not late:
         return found
-    columns = _columns(found, late, plan.schema, partitions)
+    columns = _columns(found, late, plan.schema, numbering)
     names = {name: _of(name) for name in casts} | columns
-    return found.select(*(names[name].alias(name) for name in plan.schema.names), *others)
+    return found.select(*(names[name].alias(name) for name in plan.schema.names), *beside)
 
 
 def _is_generated(item: GateColumn) -> bool:
@@ -143,7 +155,7 @@ def _is_generated(item: GateColumn) -> bool:
 
 
 def _columns(
-    frame: DataFrame, items: list[GateColumn], shown: StructType, partitions: int
+    frame: DataFrame, items: list[GateColumn], shown: StructType, numbering: _Numbering
 ) -> dict[str, Column]:
     from pyspark.sql import functions as fn
 
@@ -166,7 +178,7 @@ def _columns(
                 cast = plan_computed(item, source, field.data_type)
                 found[name] = cast_column(computed[name], cast, stop)
             case IdentityValue():
-                found[name] = _numbers(item, stop, partitions)
+                found[name] = _numbers(item, stop, numbering)
             case _:
                 found[name] = null_of(item.field.data_type)
         if item.empty_is_null:
@@ -182,7 +194,7 @@ def _types_of(frame: DataFrame, computed: dict[str, Column]) -> StructType:
     return given_schema_of(asked)
 
 
-def _numbers(item: GateColumn, stop: _Stop, partitions: int) -> Column:
+def _numbers(item: GateColumn, stop: _Stop, numbering: _Numbering) -> Column:
     from pyspark.sql import functions as fn
 
     assert isinstance(item.source, IdentityValue)
@@ -190,7 +202,8 @@ def _numbers(item: GateColumn, stop: _Stop, partitions: int) -> Column:
     if not free.room:
         raise overflows(item.field.name)
     row = fn.monotonically_increasing_id()
-    partition = fn.shiftright(row, _PARTITION_BITS)
+    partitions = numbering.partitions
+    partition = fn.shiftright(row, _PARTITION_BITS) + fn.lit(numbering.first)
     within = row.bitwiseAND(fn.lit((1 << _PARTITION_BITS) - 1))
     count = within * fn.lit(partitions) + partition
     most = min(free.room, (2**63 - 1) // abs(free.step))  # no product is beyond 64 bits

@@ -12,9 +12,9 @@ import pyarrow as pa
 from explorer.errors import UnsupportedError
 from explorer.pipeline.removing.workplace import Engine, check_engine
 from explorer.pipeline.writing._replaced_rows import rows_to_replace
-from explorer.pipeline.writing._self_reading import reads_table
 from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, Written, rows_given
 from explorer.pipeline.writing.places import open_place
+from explorer.pipeline.writing.self_reading import reads_table
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
 from explorer.storage.ports import WriteStore
 from explorer.table.table import Table

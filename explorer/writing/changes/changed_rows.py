@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Final
 from uuid import UUID
@@ -100,12 +101,15 @@ class ChangedRowFiles:
         *,
         task: int = 0,
         attempt: int = 0,
+        run: int = 0,
+        threads: int | None = None,
     ) -> None:
         self._form = form
-        self._rows = RowFiles(store, form.rows, statement, task=task, attempt=attempt)
+        files = partial(RowFiles, store, task=task, attempt=attempt, run=run, threads=threads)
+        self._rows = files(form=form.rows, statement=statement)
         self._feed: RowFiles | None = None
         if form.feed is not None:
-            self._feed = RowFiles(store, form.feed, statement, task=task, attempt=attempt)
+            self._feed = files(form=form.feed, statement=statement)
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> ChangedRowFiles:

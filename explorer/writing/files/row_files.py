@@ -144,6 +144,7 @@ def change_data_form(protocol: Protocol, metadata: Metadata) -> RowForm:
 class RowFiles:
     """The new files of one attempt of one task, while rows come. `statement` is the same for
     all tasks of a statement, and part of every name; so is `run`, which no other attempt has.
+    `threads` encode columns: one is enough where other tasks have the other cores.
 
     After the block `written` tells them; where the block raises, none is left behind as far as
     the store allows.
@@ -158,6 +159,7 @@ class RowFiles:
         task: int = 0,
         attempt: int = 0,
         run: int = 0,
+        threads: int | None = None,
     ) -> None:
         self._store, self._form = store, form
         self._statement, self._task, self._attempt, self._run = statement, task, attempt, run
@@ -166,7 +168,7 @@ class RowFiles:
         self._whole: list[str] = []
         self._number = 0
         self._flush_bytes = max(2**16, form.target_bytes)
-        self._threads = EncodingThreads()
+        self._threads = EncodingThreads(threads)
 
     def __enter__(self) -> RowFiles:
         """Nothing is written before there are rows."""

@@ -101,6 +101,12 @@ def plan_computed(column: GateColumn, source: ComputedValue, data_type: DataType
     return plan_cast((field.name,), data_type, field.data_type, lengths)
 
 
+def plan_value(path: Way, source: DataType, target: DataType) -> ValueCast:
+    """How a value that met every rule when it was written becomes one of the type that its column
+    has now; raises `InvalidArgumentError` of kind `schema_mismatch` where it cannot."""
+    return plan_cast(path, source, target, {})
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Planner:
     table: Described

@@ -29,10 +29,10 @@ from explorer.writing.gate.plan import GatePlan, GivenValue, ValueCast
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentRows:
-    """Rows with the columns `given` on their way to Spark, where they are `plan.given`."""
+    """Rows with the columns `given` on their way to Spark, where they are `sent`."""
 
     given: StructType
-    plan: GatePlan
+    sent: StructType
 
     def conform(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """The rows as `arrow_schema` has them. Raises `InvalidArgumentError` of kind
@@ -43,16 +43,16 @@ class SentRows:
     def _through(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         every = np.arange(rows.num_rows, dtype=np.int64)
         arrays = []
-        for item, wanted in zip(self.given.fields, self.plan.given.fields, strict=True):
+        for item, wanted in zip(self.given.fields, self.sent.fields, strict=True):
             cast = plan_cast((item.name,), item.data_type, wanted.data_type, {})
             try:
                 arrays.append(cast_values(rows.column(item.name), cast, every))
             except RefusedRowError as error:
                 raise error.refusal.error(row_values(rows, error.row)) from None
-        return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(self.plan.given))
+        return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(self.sent))
 
 
-def rows_to_send(plan: GatePlan) -> SentRows:
+def rows_to_send(plan: GatePlan) -> tuple[SentRows, GatePlan]:
     """What rows of Arrow are sent as, and the plan for them there."""
     casts = {
         item.source.name: _sent(item.source.cast)
@@ -72,7 +72,7 @@ def rows_to_send(plan: GatePlan) -> SentRows:
         for item in plan.columns
     )
     sent = replace(plan, given=StructType(fields=fields), columns=columns)
-    return SentRows(given=plan.given, plan=sent)
+    return SentRows(given=plan.given, sent=sent.given), sent
 
 
 def _sent(cast: ValueCast) -> ValueCast:

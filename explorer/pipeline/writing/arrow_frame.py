@@ -18,14 +18,13 @@ from explorer.errors import DeltaError
 from explorer.pipeline.session import parallelism
 from explorer.pipeline.tasks.file_tasks import Batches
 from explorer.pipeline.tasks.task_failures import ErrorMark
-from explorer.pipeline.writing._spark_casts import spark_type_of
 from explorer.pipeline.writing.given_data import ArrowRows
+from explorer.pipeline.writing.spark_casts import spark_type_of
 from explorer.progress import Watch
 from explorer.protocol.schema import VARIANT, ArrayType, DataType, MapType, StructType
 from explorer.protocol.schema_walk import walk_types
 from explorer.storage.ports import ReadStore, WriteStore
 from explorer.writing.gate.sent_rows import SentRows
-from explorer.writing.statements.row_statement import RowStatement
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -50,16 +49,22 @@ _Piece: TypeAlias = bytes | str
 
 @contextlib.contextmanager
 def arrow_frame(
-    session: SparkSession, statement: RowStatement, rows: ArrowRows, sent: SentRows, watch: Watch
+    session: SparkSession,
+    store: WriteStore,
+    name: str,
+    rows: ArrowRows,
+    sent: SentRows,
+    watch: Watch,
 ) -> Iterator[DataFrame]:
-    """A frame with the columns `sent.plan.given`, while inside. Rows are gone through once.
+    """A frame with the columns `sent.sent`, while inside. Rows are gone through once. `name` is
+    the statement's id, which is in the names of files that carry rows.
 
     Raises what `SentRows.conform` raises for a row.
     """
     from pyspark.sql.types import StructType as SparkStruct
 
-    schema = sent.plan.given
-    pieces = _Pieces(store=statement.target.store, name=str(statement.id))
+    schema = sent.sent
+    pieces = _Pieces(store=store, name=name)
     try:
         done = 0
         for batch in rows.batches():
@@ -69,7 +74,7 @@ def arrow_frame(
             done += batch.num_rows
         pieces.end()
         tasks = pieces.tasks(parallelism(session))
-        read = _ReadPieces(store=statement.target.store, tasks=tasks)
+        read = _ReadPieces(store=store, tasks=tasks)
         parts = session.range(0, len(tasks), 1, len(tasks))
         kind = spark_type_of(schema)
         assert isinstance(kind, SparkStruct)

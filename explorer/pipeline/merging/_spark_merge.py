@@ -1,0 +1,253 @@
+"""A merge upon one version, on Spark."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from explorer.errors import UnsupportedError
+from explorer.pipeline.changing.attempts import leaving_nothing, remove_other_attempts
+from explorer.pipeline.changing.delete import check_removable, times
+from explorer.pipeline.jobs.watching_jobs import watched
+from explorer.pipeline.merging._candidates import find_files
+from explorer.pipeline.merging._merge_tasks import FOUND_PAIRS, FoundRows, join_pairs, pack_pairs
+from explorer.pipeline.merging._new_rows import NewRows, Written
+from explorer.pipeline.merging._pairs import (
+    CLAUSE,
+    INDEX,
+    PATH,
+    Pairs,
+    matched_twice,
+    number_unpaired,
+    pair_rows,
+)
+from explorer.pipeline.merging._source import SparkSource
+from explorer.pipeline.native.pushdown import quoted
+from explorer.pipeline.reading.reading import plan_read
+from explorer.pipeline.removing.finding import count_rows
+from explorer.pipeline.removing.leaving import Leaving, find_leaving, let_leave
+from explorer.pipeline.removing.workplace import Workplace
+from explorer.pipeline.tasks.mapped_batches import map_batches
+from explorer.progress import Watch
+from explorer.protocol.schema import VARIANT, VOID, StructType
+from explorer.protocol.schema_walk import walk_types
+from explorer.rows.stored_rows import keeps_row_ids
+from explorer.transaction.conflicts import Conflict
+from explorer.transaction.read_set import WHOLE_TABLE, ReadSet
+from explorer.writing.changes.candidates import Candidates
+from explorer.writing.changes.changed_rows import (
+    ROW_ID,
+    TOLD_CHANGES,
+    change_form,
+    split_told,
+)
+from explorer.writing.changes.found_rows import FOUND, found_table
+from explorer.writing.changes.row_changes import has_feed, needs_change_data
+from explorer.writing.merging.keys import (
+    MatchConditions,
+    asked_pairs,
+    partner_condition,
+    read_conditions,
+)
+from explorer.writing.merging.resolving import ResolvedMerge
+from explorer.writing.merging.told import merge_metrics
+from explorer.writing.statements.change_statement import ChangeStatement
+from explorer.writing.statements.options import WriteResult
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_MATCHING: Final = "Matching rows"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkMerge:
+    """A merge that is ready: `statement` is made for what the table is to become. `reads_target`
+    says that the source came from this very table."""
+
+    statement: ChangeStatement
+    merge: ResolvedMerge
+    source: SparkSource
+    reads_target: bool
+    watch: Watch
+    began: float = field(default_factory=time.monotonic)
+
+    def run(self) -> WriteResult | Conflict:
+        """Merge; raises what the gate raises for a row, and `InvalidArgumentError` of kind
+        `rows_refused` for a row of the table that several of the source would change."""
+        statement, merge, source = self.statement, self.merge, self.source
+        place = Workplace(store=statement.target.store, session=source.session, watch=self.watch)
+        conditions = read_conditions(merge.on, merge.names)
+        with leaving_nothing(statement, place):
+            where = self._partner_condition(conditions)
+            candidates = find_files(statement.snapshot, where, self.watch)
+            if not merge.request.is_insert_only:
+                check_removable(statement, candidates)
+            statement = statement.reading(self._reads(candidates))
+            with self._pairs(candidates, where) as pairs:
+                found = self._find(pairs)
+                scanned = time.monotonic()
+                leaving = find_leaving(candidates, self._found(candidates, found))
+                written = self._write(statement, pairs, leaving, found)
+            changes = let_leave(statement, place, leaving)
+            files, feed = split_told(written.told.select(TOLD_CHANGES.names))
+            changes = replace(changes, written=files, feed=feed)
+            remove_other_attempts(statement, changes)
+        counts = {**written.counts, **found.counts}
+        metrics = merge_metrics(
+            merge.request, changes, source_rows=source.num_rows, by_clause=counts
+        )
+        return statement.commit(
+            changes,
+            {**metrics, **times(self.began, scanned)},
+            validated=written.validated,
+            marks=written.marks,
+            watch=self.watch,
+        )
+
+    def _partner_condition(self, conditions: MatchConditions) -> str | None:
+        """What every row of the table meets that a clause may take, as far as that is known."""
+        merge = self.merge
+        if merge.request.of("not matched by source"):
+            return None
+        if not self.source.num_rows:
+            return "FALSE"
+        listed = frozenset(self.statement.snapshot.metadata.partition_columns)
+        pairs = asked_pairs(conditions, merge.names)
+        facts = self.source.facts(pairs, listed, self.watch)
+        return partner_condition(conditions, facts, merge.names.target)
+
+    def _reads(self, candidates: Candidates) -> ReadSet:
+        return WHOLE_TABLE if self.reads_target else candidates.reads()
+
+    @contextlib.contextmanager
+    def _pairs(self, candidates: Candidates, where: str | None) -> Iterator[Pairs]:
+        """The pairs, which Spark keeps while inside, for they are asked for several times. What it
+        forgets it finds again: the table's files and the source's rows stay the same."""
+        with watched(self.source.session, self.watch, _MATCHING):
+            pairs = pair_rows(self.merge, self._target(candidates, where), self.source)
+            if self.merge.request.is_insert_only:
+                yield pairs
+                return
+            kept = pairs.frame.persist()
+        try:
+            yield replace(pairs, frame=kept)
+        finally:
+            with contextlib.suppress(Exception):  # the session may have been stopped
+                kept.unpersist()
+
+    def _target(self, candidates: Candidates, where: str | None) -> DataFrame:
+        """The rows of the candidates, with `PATH`, `INDEX` and where ids are kept `ROW_ID`."""
+        from pyspark.sql import functions as fn
+
+        snapshot, names = self.statement.snapshot, self._columns()
+        extra = {PATH: "_file_path", INDEX: "_row_index"}
+        if keeps_row_ids(snapshot.protocol, snapshot.metadata):
+            extra[ROW_ID] = "_row_id"
+        frame = plan_read(
+            snapshot,
+            self.source.session,
+            columns=names,
+            where=where,
+            metadata_columns=tuple(extra.values()),
+            among=candidates.files.column("path"),
+        ).frame()
+        added = [fn.col(given).alias(name) for name, given in extra.items()]
+        return frame.select(*(fn.col(quoted(name)) for name in names), *added)
+
+    def _columns(self) -> tuple[str, ...]:
+        """The columns of the table that are read: all where a row is written again."""
+        snapshot, merge = self.statement.snapshot, self.merge
+        spoken = merge.spoken_columns()
+        changes = not merge.request.is_insert_only
+        rewrites = any(item.clause.action == "update" for item in merge.clauses)
+        if rewrites or (changes and has_feed(snapshot.protocol, snapshot.metadata)):
+            spoken = None
+        names = [
+            item.name
+            for item in snapshot.schema.fields
+            if item.data_type != VOID and (spoken is None or item.name in spoken)
+        ]
+        chosen = StructType(
+            fields=tuple(item for item in snapshot.schema.fields if item.name in names)
+        )
+        if VARIANT in set(walk_types(chosen)):
+            raise UnsupportedError(
+                "Rows with variants are not changed by a merge.",
+                reason="Spark cannot be handed a stored variant as it is, so that rows that are "
+                "updated, or recorded by the change data feed, could not keep theirs.",
+                remedy="Merge with clauses that only insert, or only delete, without the feed; or "
+                "use the engine that made the table.",
+                spec="Variant Data Type",
+            )
+        return tuple(names)
+
+    def _find(self, pairs: Pairs) -> FoundRows:
+        """The rows of the table that clauses take."""
+        from pyspark.sql import functions as fn
+
+        if self.merge.request.is_insert_only:
+            return join_pairs(FOUND_PAIRS.empty_table())
+        with watched(self.source.session, self.watch, _MATCHING):
+            taken = pairs.frame.filter(fn.col(quoted(CLAUSE)).isNotNull())
+            asked = taken.select(*(fn.col(quoted(name)) for name in (PATH, INDEX, CLAUSE)))
+            found = join_pairs(
+                map_batches(asked, pack_pairs, FOUND_PAIRS).toArrow().cast(FOUND_PAIRS)
+            )
+            if found.has_several and not self.merge.request.takes_any_match:
+                raise matched_twice(pairs)
+        return found
+
+    def _found(self, candidates: Candidates, found: FoundRows) -> pa.Table:
+        if not found.positions:
+            return FOUND.empty_table()
+        paths = pa.chunked_array([pa.array(list(found.positions), pa.string())])
+        counts = count_rows(self.statement.snapshot, candidates.asked, paths)
+        return found_table(
+            [(path, positions, *counts[path]) for path, positions in found.positions.items()]
+        )
+
+    def _write(
+        self, statement: ChangeStatement, pairs: Pairs, leaving: Leaving, found: FoundRows
+    ) -> Written:
+        """The rows that are new in files, and change data."""
+        merge, source = self.merge, self.source
+        updated = sum(
+            count
+            for number, count in found.counts.items()
+            if merge.clauses[number].clause.action == "update"
+        )
+        gone = sum(found.counts.values()) - updated
+        inserts = bool(merge.request.of("not matched")) and source.num_rows > 0
+        with_feed = needs_change_data(
+            statement.protocol,
+            statement.metadata,
+            # of rows that go and others that come the actions would tell, but an engine may take
+            # these for copies
+            updates=updated > 0 or (gone > 0 and inserts),
+            copies=leaving.copies,
+        )
+        if not (updated or inserts or (gone and with_feed)):
+            told = pa.Table.from_batches([], TOLD_CHANGES)
+            return Written(told=told, counts={}, marks={}, validated=None)
+        form = change_form(
+            statement.protocol,
+            statement.metadata,
+            with_feed=with_feed,
+            target_bytes=statement.target_bytes,
+        )
+        rows = NewRows(
+            statement=statement,
+            merge=merge,
+            pairs=pairs,
+            unpaired=number_unpaired(merge, pairs, source) if inserts else None,
+            form=form,
+            num_rows=sum(found.counts.values()) + (source.num_rows if inserts else 0),
+            repeats=found.has_several,
+        )
+        return rows.write(self.watch)
