@@ -93,7 +93,7 @@ class ChangedRowFiles:
     Batches have the table's columns, as the gate gives them, and those of `ChangeForm.carried`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # which task, which run of it
         self,
         store: WriteStore,
         form: ChangeForm,

@@ -150,7 +150,7 @@ class RowFiles:
     the store allows.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # which task, which run of it
         self,
         store: WriteStore,
         form: RowForm,
