@@ -52,7 +52,8 @@ _WRITTEN = """\
 `tests/interop/test_random_writes.py` draws tables by seeds: types, nested ones too, names with \
 every sign, partitions, clusters, rules, mapped columns and features; and rows with extremes, in \
 many of Arrow's layouts. Appends and overwrites of them are compared with a plain list of rows, \
-by every reader that there is. What one of them does not read is told, and is no difference:
+by every reader that there is, delta-spark with one table of twenty. What one of them does not \
+read is told, and is no difference:
 
 | Reader | Rows read otherwise | What it refuses |
 |---|--:|---|
@@ -63,8 +64,8 @@ by every reader that there is. What one of them does not read is told, and is no
 checkpoints without statistics in JSON (`delta.checkpoint.writeStatsAsJson` = `false`) |
 
 The same statement on two copies of a table, by us and by delta-spark, leaves the same rows, \
-schema, protocol, properties, bounds, change feed and row ids (`test_write_twins.py`), with one \
-exception: where it overwrites the schema and nobody names partition columns, delta-spark leaves \
+schema, protocol, properties, bounds, change feed and row ids (`test_write_twins.py`: six kinds of \
+tables by six statements, a few of them each day), with one exception: where it overwrites the schema and nobody names partition columns, delta-spark leaves \
 a table without any, and we keep them, as `deltalake` does.
 """
 
