@@ -171,8 +171,8 @@ ROW_PLANNERS: dict[str, Planner] = {
     "repair statistics": lambda lake: maintenance.plan_repair(
         lake.table, "statistics", clock=lake.clock
     ),
-    "drop column": lambda lake: maintenance.plan_drop_columns(
-        lake.table, ["id"], map_columns=True, clock=lake.clock
+    "change column": lambda lake: maintenance.plan_change_column(
+        lake.table, "id", comment="of what", clock=lake.clock
     ),
     "drop-constraint": lambda lake: maintenance.plan_drop_constraint(
         lake.table, "positive", clock=lake.clock

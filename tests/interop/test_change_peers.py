@@ -73,7 +73,7 @@ STATEMENTS = {
     "update partition": Statement("part = 'b' OR part IS NULL", {"part": "'ü/x'"}),
     "update base": Statement("id = 4 OR id = 14", {"n": "n * 10"}),
     "update default": Statement("id < 4", {"d": "DEFAULT"}),
-    "update all": Statement(None, {"tags": "array('z')", "c": "'ab'"}),
+    "update all": Statement(None, {"tags": "array('z')", "c": "'abcd'"}),
     "update by cast": Statement("id < 9", {"n": "'17'", "day": "'2026-01-02'"}),
 }
 
