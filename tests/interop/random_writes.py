@@ -128,7 +128,7 @@ class RandomTable:
         """How often each row has to be there at the end, of these columns."""
         return Counter(
             tuple(tell_value(row[item["name"]], item["type"]) for item in fields)
-            for row in self.statements[-1].after
+            for row in map(self._stored, self.statements[-1].after)
         )
 
     # columns -------------------------------------------------------------------------------------
