@@ -65,8 +65,9 @@ checkpoints without statistics in JSON (`delta.checkpoint.writeStatsAsJson` = `f
 
 The same statement on two copies of a table, by us and by delta-spark, leaves the same rows, \
 schema, protocol, properties, bounds, change feed and row ids (`test_write_twins.py`: six kinds of \
-tables by six statements, a few of them each day), with one exception: where it overwrites the schema and nobody names partition columns, delta-spark leaves \
-a table without any, and we keep them, as `deltalake` does.
+tables by six statements, a few of them each day), with one exception: where it \
+overwrites the schema and nobody names partition columns, delta-spark leaves a table without any, \
+and we keep them, as `deltalake` does.
 """
 
 
