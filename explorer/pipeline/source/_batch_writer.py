@@ -74,9 +74,9 @@ class WriteByTask:
             return Told(rows=as_bytes(files.written()))
 
 
-def build_task(statement: RowStatement, mark: ErrorMark) -> WriteByTask:
-    """The work of the tasks of a statement; raises `UnsupportedError` where they cannot hold rows
-    to the table's rules."""
+def check_tasks(statement: RowStatement) -> None:
+    """Raise `UnsupportedError` for a statement that is more than tasks can do: they cannot hold
+    rows to the rules of the table, or would have to read rows of it."""
     reason = statement.gate.needs_spark
     if statement.gate.identity_columns:
         reason = _IDENTITY
@@ -87,6 +87,20 @@ def build_task(statement: RowStatement, mark: ErrorMark) -> WriteByTask:
             remedy="Use pipeline.write(df, path), which evaluates its rules in the plan of Spark; "
             "in a stream within foreachBatch.",
         )
+    if statement.replaces_rows:
+        raise UnsupportedError(
+            "This format cannot replace single rows of a table.",
+            reason="The condition of replaceWhere speaks of more than partition columns. A file "
+            "with rows that match may hold others, which have to stay, and this format does not "
+            "read it.",
+            remedy='Use pipeline.write(df, path, mode="overwrite", replace_where=…), which keeps '
+            "them; in a stream within foreachBatch.",
+        )
+
+
+def build_task(statement: RowStatement, mark: ErrorMark) -> WriteByTask:
+    """The work of the tasks of a statement; raises what `check_tasks` raises."""
+    check_tasks(statement)
     return WriteByTask(
         store=statement.target.store, form=statement.form, gate=statement.gate, mark=mark
     )

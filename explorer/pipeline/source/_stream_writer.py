@@ -20,6 +20,7 @@ from explorer.pipeline.source._batch_writer import (
     WriteByTask,
     abandon,
     build_task,
+    check_tasks,
     removing_uncommitted,
     written_of,
 )
@@ -52,6 +53,8 @@ def ready_for_stream(store: WriteStore, options: WriteOptions, given: StructType
     if target.snapshot is not None:
         options = of_batches(options)
     statement = _begun(target, options, given)
+    # no version is made for a query that does not begin
+    check_tasks(statement)
     if not statement.changes:
         return statement
     if target.snapshot is not None and options.overwrite_schema:

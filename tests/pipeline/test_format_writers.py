@@ -1,0 +1,117 @@
+"""What Spark calls for `df.write` and `df.writeStream` of the format `delta_explorer`, called without
+it in the same order: tasks and commits have writers of their own."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.datasource import CaseInsensitiveDict
+from pyspark.sql.types import LongType, StructField, StructType
+
+import explorer
+from explorer import pipeline
+from explorer.errors import DeltaError, UnsupportedError
+from explorer.pipeline.source._data_source import source_for
+from explorer.pipeline.tasks.task_failures import ErrorMark, TaskFailure
+
+MARK = ErrorMark()
+SCHEMA = StructType([StructField("id", LongType())])
+
+
+class Sink:
+    """The writers of one frame, or of one query with a checkpoint location of its own."""
+
+    def __init__(
+        self, place: Path, *, streams: bool, overwrite: bool = False, **options: str
+    ) -> None:
+        self.place, self.streams, self.overwrite = place, streams, overwrite
+        kept = place.parent / "checkpoint"
+        kept.mkdir(exist_ok=True)
+        (kept / "metadata").write_text(json.dumps({"id": "one"}))
+        self.options = {"path": str(place), "checkpointLocation": str(kept)} | options
+
+    def writer(self) -> Any:
+        source = source_for(MARK)(CaseInsensitiveDict(self.options))
+        if self.streams:
+            return source.streamWriter(SCHEMA, self.overwrite)
+        return source.writer(SCHEMA, self.overwrite)
+
+    def write(self, *tasks: list[int]) -> tuple[Any, list[Any]]:
+        """The writer that travelled to the tasks, and what they tell."""
+        sent = pickle.dumps(self.writer())
+        told = [pickle.loads(sent).write(iter([batch(ids)])) for ids in tasks]
+        return pickle.loads(sent), pickle.loads(pickle.dumps(told))
+
+    def commit(self, written: tuple[Any, list[Any]], number: int = 0) -> None:
+        """Of a batch by the writer that travelled, of a stream by one more."""
+        if self.streams:
+            self.writer().commit(written[1], number)
+        else:
+            written[0].commit(written[1])
+
+
+def batch(ids: list[int]) -> pa.RecordBatch:
+    return pa.record_batch({"id": pa.array(ids, pa.int64())})
+
+
+def told(failure: pytest.ExceptionInfo[TaskFailure]) -> DeltaError:
+    error = MARK.sent(str(failure.value))
+    assert error is not None
+    return error
+
+
+def rows(place: Path) -> list[int]:
+    found = explorer.read_rows(explorer.open_table(place).snapshot(), columns=["id"])
+    return sorted(found.column("id").to_pylist())
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A table with the ids 1 to 6 in one file, in version 0."""
+    pipeline.write(pa.table({"id": range(1, 7)}), tmp_path / "t")
+    return tmp_path / "t"
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["batch", "stream"])
+def test_single_rows_are_not_replaced_because_their_files_are_not_read(
+    place: Path, streams: bool
+) -> None:
+    pipeline.create(place.parent / "wide", "id BIGINT, part BIGINT", partition_by="part")
+    pipeline.write(pa.table({"id": [1, 6], "part": [0, 0]}), place.parent / "wide")
+    for table, where in [(place, "id > 5"), (place.parent / "wide", "part = 0 AND id > 5")]:
+        before = explorer.open_table(table).latest_version()
+        sink = Sink(table, streams=streams, overwrite=True, replaceWhere=where)
+        with pytest.raises(TaskFailure) as failure:
+            sink.commit(sink.write([60]))
+        error = told(failure)
+        assert isinstance(error, UnsupportedError)
+        assert "replace single rows" in error.problem
+        assert "pipeline.write" in error.remedy
+        assert explorer.open_table(table).latest_version() == before
+    assert rows(place) == [1, 2, 3, 4, 5, 6]
+    assert rows(place.parent / "wide") == [1, 6]
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["batch", "stream"])
+def test_files_are_replaced_by_a_condition_on_partition_columns(
+    tmp_path: Path, streams: bool
+) -> None:
+    place = tmp_path / "t"
+    pipeline.write(pa.table({"id": [1, 2], "name": ["a", "b"]}), place, partition_by="id")
+    sink = Sink(place, streams=streams, overwrite=True, replaceWhere="id >= 2")
+    sink.commit(sink.write([3], [4]))
+    assert rows(place) == [1, 3, 4]
+
+
+def test_no_column_is_merged_for_a_stream_that_does_not_begin(tmp_path: Path) -> None:
+    place = tmp_path / "t"
+    pipeline.create(place, "name STRING, k BIGINT GENERATED ALWAYS AS IDENTITY")
+    sink = Sink(place, streams=True, mergeSchema="true")
+    with pytest.raises(TaskFailure, match="cannot be written to by this format"):
+        sink.write([1])
+    assert explorer.open_table(place).latest_version() == 0
