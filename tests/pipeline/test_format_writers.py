@@ -1,10 +1,11 @@
-"""What Spark calls for `df.write` and `df.writeStream` of the format `delta_explorer`, called without
-it in the same order: tasks and commits have writers of their own."""
+"""What Spark calls for `df.write` and `df.writeStream` of the format, called without it in the same
+order: tasks and commits have writers of their own."""
 
 from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +116,93 @@ def test_no_column_is_merged_for_a_stream_that_does_not_begin(tmp_path: Path) ->
     with pytest.raises(TaskFailure, match="cannot be written to by this format"):
         sink.write([1])
     assert explorer.open_table(place).latest_version() == 0
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "another column": lambda place: pipeline.write(
+        pa.table({"id": [9], "note": ["x"]}), place, merge_schema=True
+    ),
+    "another layout": lambda place: pipeline.write(
+        pa.table({"id": [9], "part": [1]}),
+        place,
+        mode="overwrite",
+        overwrite_schema=True,
+        partition_by="part",
+    ),
+    "a rule": lambda place: commit(
+        place,
+        protocol_of(minReaderVersion=1, minWriterVersion=3),
+        described(place, {"delta.constraints.small": "id < 50"}),
+    ),
+    "a feature": lambda place: commit(
+        place, protocol_of(readerFeatures=["deletionVectors"], writerFeatures=["deletionVectors"])
+    ),
+}
+
+
+def commit(place: Path, *actions: dict[str, Any]) -> None:
+    """Version 1, by another writer."""
+    lines = "\n".join(map(json.dumps, actions))
+    (place / "_delta_log" / f"{1:020}.json").write_text(lines)
+
+
+def described(place: Path, configuration: dict[str, str]) -> dict[str, Any]:
+    """The metadata of version 0 with another configuration."""
+    lines = (place / "_delta_log" / f"{0:020}.json").read_text().splitlines()
+    (held,) = (found for found in map(json.loads, lines) if "metaData" in found)
+    body: dict[str, Any] = held["metaData"]
+    return {"metaData": body | {"configuration": configuration}}
+
+
+def protocol_of(**fields: Any) -> dict[str, Any]:
+    return {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7} | fields}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_files_of_a_stream_are_part_of_no_table_but_that_which_they_were_made_for(
+    place: Path, change: str
+) -> None:
+    sink = Sink(place, streams=True)
+    written = sink.write([60], [])
+    CHANGES[change](place)
+    before = rows(place)
+    with pytest.raises(TaskFailure, match="The table was changed while the stream ran"):
+        sink.commit(written)
+    assert explorer.open_table(place).latest_version() == 1
+    assert unknown(place) == set()
+    if change == "a rule":  # which the batch breaks, and is held to
+        with pytest.raises(TaskFailure, match="small"):
+            sink.write([60])
+        return
+    sink.commit(sink.write([60], []))
+    assert rows(place) == sorted([*before, 60])
+
+
+def test_a_batch_of_a_stream_stays_its_own_though_others_write_rows(place: Path) -> None:
+    sink = Sink(place, streams=True)
+    written = sink.write([60], [])
+    pipeline.write(pa.table({"id": [9]}), place)
+    sink.commit(written)
+    sink.commit(sink.write([61]), 1)
+    assert rows(place) == [1, 2, 3, 4, 5, 6, 9, 60, 61]
+
+
+def test_a_frame_is_committed_upon_the_version_that_its_files_were_made_for(place: Path) -> None:
+    """Spark has one writer for the whole of it, which knows that version."""
+    for number, change in enumerate(("another column", "another layout")):
+        sink = Sink(place, streams=False)
+        written = sink.write([60 + number])
+        CHANGES[change](place)
+        with pytest.raises(TaskFailure) as failure:
+            sink.commit(written)
+        assert told(failure).kind == "commit_conflict"
+        assert unknown(place) == set()
+
+
+def unknown(place: Path) -> set[str]:
+    """The data files that no version names."""
+    found = {path.relative_to(place).as_posix() for path in place.rglob("*.parquet")}
+    table = explorer.open_table(place)
+    for version in range(table.latest_version() + 1):
+        found -= set(table.snapshot(version=version).files(["path"])["path"].to_pylist())
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import pickle
 import time
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.datasource import (  # noqa: TID253  # imported where the format is registered
@@ -39,9 +41,11 @@ _IDENTITY: Final = (
 
 @dataclass
 class Told(WriterCommitMessage):
-    """What a task wrote: a batch with the schema `WRITTEN_ROWS`, as a stream of Arrow."""
+    """What a task wrote: a batch with the schema `WRITTEN_ROWS`, as a stream of Arrow. `made_for`
+    is the `mark_of_table` of the table that its files were made for."""
 
     rows: bytes
+    made_for: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +56,7 @@ class WriteByTask:
     store: WriteStore
     form: RowForm
     gate: GatePlan
+    made_for: str
     mark: ErrorMark = field(default_factory=ErrorMark)
 
     def __call__(self, batches: Iterator[pa.RecordBatch], run: UUID) -> Told:
@@ -71,7 +76,7 @@ class WriteByTask:
                 for batch in batches:
                     for part in gate.apply(batch).to_batches():
                         files.add(part)
-            return Told(rows=as_bytes(files.written()))
+            return Told(rows=as_bytes(files.written()), made_for=self.made_for)
 
 
 def check_tasks(statement: RowStatement) -> None:
@@ -102,8 +107,27 @@ def build_task(statement: RowStatement, mark: ErrorMark) -> WriteByTask:
     """The work of the tasks of a statement; raises what `check_tasks` raises."""
     check_tasks(statement)
     return WriteByTask(
-        store=statement.target.store, form=statement.form, gate=statement.gate, mark=mark
+        store=statement.target.store,
+        form=statement.form,
+        gate=statement.gate,
+        made_for=mark_of_table(statement),
+        mark=mark,
     )
+
+
+def mark_of_table(statement: RowStatement) -> str:
+    """The same for statements whose files may stand for each other: what they are made for is a
+    table with the same columns, layout, properties and protocol. 64 hex digits."""
+    held, protocol = statement.metadata, statement.protocol
+    features = (protocol.reader_features, protocol.writer_features)
+    made_for = [
+        held.schema_string,
+        held.partition_columns,
+        dict(held.configuration),
+        [protocol.min_reader_version, protocol.min_writer_version],
+        [None if each is None else sorted(each) for each in features],
+    ]
+    return hashlib.sha256(orjson.dumps(made_for, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 class BatchWriter(DataSourceArrowWriter):

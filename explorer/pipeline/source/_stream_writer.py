@@ -17,10 +17,12 @@ from pyspark.sql.datasource import (  # noqa: TID253  # imported where the forma
 
 from explorer.errors import DeltaError, InvalidArgumentError, UnsupportedError
 from explorer.pipeline.source._batch_writer import (
+    Told,
     WriteByTask,
     abandon,
     build_task,
     check_tasks,
+    mark_of_table,
     removing_uncommitted,
     written_of,
 )
@@ -149,7 +151,6 @@ class StreamWriter(DataSourceStreamArrowWriter):
         self._mark, self._application = mark, application
         self._options, self._given = of_batches(options), given
         self._task: WriteByTask = build_task(statement, mark)
-        self._metadata = statement.metadata
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """The rows of one task of one batch, in files."""
@@ -162,10 +163,11 @@ class StreamWriter(DataSourceStreamArrowWriter):
             options = replace(self._options, transaction=(self._application, batchId))
             with removing_uncommitted(store, written):
                 statement = begin_write(open_target(store), options, self._given)
+                if isinstance(statement, RowStatement):
+                    _check_unchanged(statement, messages)
             if isinstance(statement, WriteResult):
                 remove_files(store, names_of(written))
                 return
-            self._check_unchanged(statement, names_of(written))
             named = replace(
                 statement,
                 operation=_OPERATION,
@@ -183,21 +185,19 @@ class StreamWriter(DataSourceStreamArrowWriter):
         """Remove what was written, unless a commit was begun."""
         abandon(self._task.store, messages)
 
-    def _check_unchanged(self, statement: RowStatement, paths: Sequence[str]) -> None:
-        """Files were made for the table as it was when the query began."""
-        held, now = self._metadata, statement.metadata
-        same = (held.schema_string, held.partition_columns, held.configuration) == (
-            now.schema_string,
-            now.partition_columns,
-            now.configuration,
-        )
-        if same:
-            return
-        remove_files(self._task.store, paths)
-        raise UnsupportedError(
-            "The table was changed while the stream ran.",
-            reason="Its columns, layout or properties are others than when the query began, and "
-            "the files of this batch were made for those.",
-            remedy="Start the query again with the same checkpoint location: the batch is written "
-            "for the table as it is now.",
-        )
+
+def _check_unchanged(
+    statement: RowStatement, messages: Sequence[WriterCommitMessage | None]
+) -> None:
+    """Raise where files were made for another table than the one that they are to be part of. Who
+    made them says so: Spark has another writer for each commit, which never saw that table."""
+    made_for = {message.made_for for message in messages if isinstance(message, Told)}
+    if made_for <= {mark_of_table(statement)}:
+        return
+    raise UnsupportedError(
+        "The table was changed while the stream ran.",
+        reason="Its columns, layout, properties or protocol are others than when the tasks of this "
+        "batch began, and their files were made for those.",
+        remedy="Start the query again with the same checkpoint location: the batch is written "
+        "for the table as it is now.",
+    )
