@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark import cloudpickle
 from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.types import LongType, StructField, StructType
 
@@ -31,10 +32,10 @@ class Sink:
         self, place: Path, *, streams: bool, overwrite: bool = False, **options: str
     ) -> None:
         self.place, self.streams, self.overwrite = place, streams, overwrite
-        kept = place.parent / "checkpoint"
-        kept.mkdir(exist_ok=True)
-        (kept / "metadata").write_text(json.dumps({"id": "one"}))
-        self.options = {"path": str(place), "checkpointLocation": str(kept)} | options
+        self.kept = place.parent / "checkpoint"
+        self.kept.mkdir(exist_ok=True)
+        (self.kept / "metadata").write_text(json.dumps({"id": "one"}))
+        self.options = {"path": str(place), "checkpointLocation": str(self.kept)} | options
 
     def writer(self) -> Any:
         source = source_for(MARK)(CaseInsensitiveDict(self.options))
@@ -60,7 +61,7 @@ def batch(ids: list[int]) -> pa.RecordBatch:
     return pa.record_batch({"id": pa.array(ids, pa.int64())})
 
 
-def told(failure: pytest.ExceptionInfo[TaskFailure]) -> DeltaError:
+def told(failure: pytest.ExceptionInfo[Exception]) -> DeltaError:
     error = MARK.sent(str(failure.value))
     assert error is not None
     return error
@@ -197,6 +198,61 @@ def test_a_frame_is_committed_upon_the_version_that_its_files_were_made_for(plac
             sink.commit(written)
         assert told(failure).kind == "commit_conflict"
         assert unknown(place) == set()
+
+
+MISFITS: dict[str, Callable[[Path], object]] = {
+    "another type": lambda place: overwrite(place, {"id": ["a"]}),
+    "no such column": lambda place: overwrite(place, {"other": [1]}),
+}
+
+
+def overwrite(place: Path, columns: dict[str, list[Any]]) -> None:
+    pipeline.write(pa.table(columns), place, mode="overwrite", overwrite_schema=True)
+
+
+@pytest.mark.parametrize("change", MISFITS)
+@pytest.mark.parametrize("ends", ["commit", "abort", "abort of a merging stream"])
+def test_a_batch_that_fits_no_more_leaves_no_file_and_makes_no_version(
+    place: Path, change: str, ends: str
+) -> None:
+    sink = Sink(place, streams=True, mergeSchema=str("merging" in ends).lower())
+    written = sink.write([60], [61])
+    MISFITS[change](place)
+    if ends == "commit":
+        with pytest.raises(TaskFailure) as failure:
+            sink.commit(written)
+        misses = "unsupported_feature" if change == "another type" else "schema_mismatch"
+        assert told(failure).kind == misses
+    else:
+        sink.writer().abort([*written[1], None], 0)
+    assert unknown(place) == set()
+    assert explorer.open_table(place).latest_version() == 1
+
+
+def test_a_stream_whose_checkpoint_is_gone_removes_what_it_wrote(place: Path) -> None:
+    for commits in (True, False):
+        sink = Sink(place, streams=True)
+        written = sink.write([60])
+        sink.kept.joinpath("metadata").unlink()
+        if commits:
+            with pytest.raises(TaskFailure, match="checkpoint location of the stream cannot"):
+                sink.commit(written)
+        else:
+            sink.writer().abort([*written[1], None], 0)
+        assert unknown(place) == set()
+
+
+def test_what_stops_a_stream_before_its_tasks_carries_the_mark(place: Path) -> None:
+    sink = Sink(place, streams=True)
+    MISFITS["no such column"](place)
+    for travels in (pickle.dumps, cloudpickle.dumps):
+        with pytest.raises((TaskFailure, pickle.PicklingError)) as failure:
+            travels(sink.writer())
+        assert told(failure).kind == "schema_mismatch"
+    sink.kept.joinpath("metadata").unlink()
+    with pytest.raises(TaskFailure) as failure:
+        pickle.dumps(sink.writer())
+    assert "checkpoint location" in told(failure).problem
 
 
 def unknown(place: Path) -> set[str]:
