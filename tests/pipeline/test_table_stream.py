@@ -294,6 +294,22 @@ def test_rows_that_the_columns_of_now_cannot_show_stop_the_stream(feed: Feed) ->
     assert engine(feed).run() == [[("x",), ("y",)]]
 
 
+def test_a_first_batch_that_is_done_again_knows_the_files_of_other_columns(feed: Feed) -> None:
+    feed.file("o", number=["x"])
+    feed.commit(feed_metadata(OTHER), remove("a"), add("o"))
+    query = engine(feed, readChangeFeed="true", startingVersion="latest")
+    # it began with version 3, which was the next one, and was killed before the batch was done
+    began = {"start": {"version": 3, "snapshot": False}, "version": 4}
+    here = open_reader(feed.folder.root, **query.options).initialOffset()
+    assert here["version"] == 4  # what it says now, when Spark asks it again
+    query.offsets = [json.dumps(here | began)]
+    feed.file("p", number=["y"])
+    feed.commit(add("p"))
+    batches = [sorted((row[:3] for row in rows), key=repr) for rows in query.run()]
+    deleted = (None, "delete", 3)
+    assert batches == [[("x", "insert", 3), deleted, deleted], [("y", "insert", 4)]]
+
+
 def test_changes_that_rows_do_not_show_let_the_stream_go_on(feed: Feed) -> None:
     reader = open_reader(feed.folder.root)
     start = reader.latestOffset(reader.initialOffset(), reader.getDefaultReadLimit())
