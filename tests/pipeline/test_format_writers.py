@@ -6,7 +6,9 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +20,8 @@ from pyspark.sql.types import LongType, StructField, StructType
 import explorer
 from explorer import pipeline
 from explorer.errors import DeltaError, UnsupportedError
+from explorer.pipeline.jobs.ended_tasks import LONGEST_END
+from explorer.pipeline.source import _batch_writer, registration
 from explorer.pipeline.source._data_source import source_for
 from explorer.pipeline.tasks.task_failures import ErrorMark, TaskFailure
 
@@ -32,13 +36,14 @@ class Sink:
         self, place: Path, *, streams: bool, overwrite: bool = False, **options: str
     ) -> None:
         self.place, self.streams, self.overwrite = place, streams, overwrite
+        self.twice = False
         self.kept = place.parent / "checkpoint"
         self.kept.mkdir(exist_ok=True)
         (self.kept / "metadata").write_text(json.dumps({"id": "one"}))
         self.options = {"path": str(place), "checkpointLocation": str(self.kept)} | options
 
     def writer(self) -> Any:
-        source = source_for(MARK)(CaseInsensitiveDict(self.options))
+        source = source_for(MARK, twice=self.twice)(CaseInsensitiveDict(self.options))
         if self.streams:
             return source.streamWriter(SCHEMA, self.overwrite)
         return source.writer(SCHEMA, self.overwrite)
@@ -253,6 +258,37 @@ def test_what_stops_a_stream_before_its_tasks_carries_the_mark(place: Path) -> N
     with pytest.raises(TaskFailure) as failure:
         pickle.dumps(sink.writer())
     assert "checkpoint location" in told(failure).problem
+
+
+@pytest.mark.parametrize("kind", ["speculated", "tried again", "neither"])
+def test_a_run_of_a_task_of_which_nobody_hears_leaves_no_file_of_a_frame(
+    place: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(_batch_writer, "run_number", count(1).__next__)
+    monkeypatch.setattr(_batch_writer.time, "sleep", waited.append)
+    sink = Sink(place, streams=False)
+    sink.twice = kind == "speculated"
+    # the second run of the first task is slower, or the first one was lost
+    monkeypatch.setattr(_batch_writer, "attempt_number", lambda: int(kind == "tried again"))
+    writer, messages = sink.write([60], [61])
+    if kind != "neither":
+        monkeypatch.setattr(_batch_writer, "attempt_number", lambda: int(kind == "speculated"))
+        writer.write(iter([batch([60])]))
+        assert len(unknown(place)) == 3
+    writer.commit(messages)
+    assert unknown(place) == set()
+    assert rows(place) == [1, 2, 3, 4, 5, 6, 60, 61]
+    assert waited == ([] if kind == "neither" else [LONGEST_END])
+
+
+def test_the_format_knows_whether_its_session_speculates(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Any] = []
+    kept = SimpleNamespace(register=found.append)
+    monkeypatch.setattr(registration, "choose_session", lambda session: session)
+    for settings in ({"spark.speculation": "true"}, {}):
+        pipeline.register(SimpleNamespace(conf=settings, dataSource=kept))
+    assert [source.speculates for source in found] == [True, False]
 
 
 def unknown(place: Path) -> set[str]:

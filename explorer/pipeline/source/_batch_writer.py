@@ -20,6 +20,7 @@ from pyspark.sql.datasource import (  # noqa: TID253  # imported where the forma
 )
 
 from explorer.errors import UnsupportedError
+from explorer.pipeline.jobs.ended_tasks import LONGEST_END
 from explorer.pipeline.tasks.attempts import attempt_number, part_number, run_number
 from explorer.pipeline.tasks.task_failures import ErrorMark
 from explorer.storage.ports import WriteStore
@@ -29,9 +30,6 @@ from explorer.writing.gate.arrow_gate import ArrowGate
 from explorer.writing.gate.plan import GatePlan
 from explorer.writing.statements.options import WriteResult
 from explorer.writing.statements.row_statement import RowStatement
-
-_LONGEST_END: Final = 2.5
-"""Seconds until Spark has ended the tasks that a job does not need any more."""
 
 _IDENTITY: Final = (
     "It has an identity column, whose numbers have to be given out by one process, and the tasks "
@@ -132,10 +130,13 @@ def mark_of_table(statement: RowStatement) -> str:
 
 class BatchWriter(DataSourceArrowWriter):
     """Writes a frame in one commit. The statement is needed where the commit is made alone, and
-    travels as bytes: a task does not open the table."""
+    travels as bytes: a task does not open the table. `speculates` is that of the session, which
+    nobody can ask here."""
 
-    def __init__(self, statement: RowStatement | WriteResult, mark: ErrorMark) -> None:
-        self._mark = mark
+    def __init__(
+        self, statement: RowStatement | WriteResult, mark: ErrorMark, *, speculates: bool = False
+    ) -> None:
+        self._mark, self._speculates = mark, speculates
         self._task: WriteByTask | None = None
         if isinstance(statement, RowStatement):
             self._task, self._id = build_task(statement, mark), statement.id
@@ -155,7 +156,8 @@ class BatchWriter(DataSourceArrowWriter):
             written = written_of(messages)
             with removing_uncommitted(self._task.store, written):
                 statement: RowStatement = pickle.loads(self._statement)
-            if pc.max(written.column("attempt")).as_py():  # a task was tried again
+            if pc.max(written.column("attempt")).as_py() or self._speculates:
+                # a task was tried again, or twice at once
                 self._remove_named(keep=frozenset(names_of(written)))
             found = statement.commit(written)
             if not isinstance(found, WriteResult):
@@ -172,7 +174,7 @@ class BatchWriter(DataSourceArrowWriter):
         if self._task is None:
             return
         # a task that Spark ends meanwhile may still make a file
-        time.sleep(_LONGEST_END)
+        time.sleep(LONGEST_END)
         remove_files_named(self._task.store, str(self._id), keep)
 
 

@@ -60,6 +60,9 @@ class DeltaSource(DataSource):
     mark: ErrorMark
     """Of the process that registered the format: `source_for` sets it."""
 
+    speculates: bool = False
+    """Whether the session runs slow tasks twice at once: `source_for` sets it."""
+
     @classmethod
     def name(cls) -> str:
         """The name of the format."""
@@ -133,7 +136,8 @@ class DeltaSource(DataSource):
         with self.mark.marked():
             options = write_options(self.options, overwrite=overwrite)
             given = parse_schema(schema.json())
-            return BatchWriter(begin_write(open_target(self._store()), options, given), self.mark)
+            statement = begin_write(open_target(self._store()), options, given)
+            return BatchWriter(statement, self.mark, speculates=self.speculates)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: FBT001, N802  # Spark's own
         """What writes the batches of a stream; `complete` overwrites by each."""
@@ -166,12 +170,14 @@ class DeltaReader(DataSourceReader):
                     yield batch
 
 
-def source_for(sender: ErrorMark) -> type[DataSource]:
-    """The format, whose errors carry the mark of `sender`. The class is one of this function,
-    so that it travels to where Spark makes use of it together with the mark."""
+def source_for(sender: ErrorMark, *, twice: bool = False) -> type[DataSource]:
+    """The format, whose errors carry the mark of `sender`; `twice` says whether the session
+    speculates. The class is one of this function, so that it travels to where Spark makes use of it
+    together with these."""
 
     class Marked(DeltaSource):
         mark = sender
+        speculates = twice
 
     return Marked
 
