@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import time
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -266,7 +267,7 @@ def test_a_run_of_a_task_of_which_nobody_hears_leaves_no_file_of_a_frame(
 ) -> None:
     waited: list[float] = []
     monkeypatch.setattr(_batch_writer, "run_number", count(1).__next__)
-    monkeypatch.setattr(_batch_writer.time, "sleep", waited.append)
+    monkeypatch.setattr(time, "sleep", waited.append)
     sink = Sink(place, streams=False)
     sink.twice = kind == "speculated"
     # the second run of the first task is slower, or the first one was lost

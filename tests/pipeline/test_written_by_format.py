@@ -6,9 +6,11 @@ import shutil
 from pathlib import Path
 
 import orjson
+import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException, IllegalArgumentException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession, datasource
+from pyspark.sql import functions as fn
 
 import explorer
 from explorer import pipeline
@@ -178,6 +180,32 @@ def test_a_table_that_a_stream_cannot_be_written_to_is_our_own_error(stream: Str
     ):
         stream.run()
     assert explorer.open_table(stream.place).latest_version() == 0
+
+
+@pytest.mark.turns(one_in=4)
+def test_a_table_that_is_changed_within_a_batch_gets_no_file_that_was_made_before(
+    stream: Stream,
+) -> None:
+    """The task itself changes it, and so after Spark has made the writer of the tasks."""
+    pipeline.create(stream.place, "id BIGINT")
+    stream.bring(0)
+    place = str(stream.place)
+
+    def widen(number: int) -> int:
+        if explorer.open_table(place).latest_version() == 0:
+            pipeline.write(pa.table({"id": [9], "note": ["x"]}), place, merge_schema=True)
+        return number
+
+    widened = stream.frame.select(fn.udf(widen, "long", useArrow=False)("id").alias("id"))
+    with (
+        pytest.raises(UnsupportedError, match="changed while the stream ran"),
+        pipeline.clear_errors("Writing"),
+    ):
+        stream.run(widened)
+    assert ids(stream.spark, stream.place) == [9]
+    assert len(list(stream.place.glob("*.parquet"))) == 1
+    stream.run(widened)
+    assert ids(stream.spark, stream.place) == [0, 1, 2, 3, 4, 9]
 
 
 def test_a_complete_stream_overwrites_and_an_updating_one_is_refused(stream: Stream) -> None:
