@@ -13,12 +13,12 @@ import pyarrow as pa
 from explorer.errors import CorruptDataError
 from explorer.log.actions.columns import string_column
 from explorer.pipeline.changing._change_tasks import ReadRowsToChange
-from explorer.pipeline.changing.attempts import (
+from explorer.pipeline.changing.delete import check_removable, times
+from explorer.pipeline.removing.attempts import (
     leaving_nothing,
     remove_other_attempts,
     run_until_committed,
 )
-from explorer.pipeline.changing.delete import check_removable, times
 from explorer.pipeline.removing.finding import find_rows, only_spark_evaluates, parse_where
 from explorer.pipeline.removing.leaving import Leaving, find_leaving, let_leave
 from explorer.pipeline.removing.workplace import (
@@ -188,7 +188,7 @@ class _Update:
             written, feed = split_told(told)
             _check_counts(leaving, written)
             changes = replace(let_leave(statement, place, leaving), written=written, feed=feed)
-            remove_other_attempts(statement, changes)
+            remove_other_attempts(statement, place, changes)
         metrics = {
             **changes.file_metrics(),
             "numUpdatedRows": sum_of(written.column("num_rows")),

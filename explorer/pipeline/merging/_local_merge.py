@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from explorer.log.actions.columns import int64_column, string_column
-from explorer.pipeline.changing.attempts import leaving_nothing, remove_other_attempts
 from explorer.pipeline.changing.delete import check_removable, times
 from explorer.pipeline.merging._pairs import several_partners
 from explorer.pipeline.merging._partners import Partners
+from explorer.pipeline.removing.attempts import leaving_nothing, remove_other_attempts
 from explorer.pipeline.removing.finding import count_rows
 from explorer.pipeline.removing.leaving import Leaving, find_leaving, let_leave
 from explorer.pipeline.removing.workplace import Workplace
@@ -92,7 +92,7 @@ class LocalMerge:
             new = pc.filter(_numbers(self.source), pc.invert(pa.array(paired)))
             written = self._write(statement, taken, new, leaving)
             changes = replace(changes, written=written.files, feed=written.feed)
-            remove_other_attempts(statement, changes)
+            remove_other_attempts(statement, place, changes)
         metrics = merge_metrics(
             merge.request, changes, source_rows=self.source.num_rows, by_clause=written.counts
         )

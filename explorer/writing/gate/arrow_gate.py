@@ -6,7 +6,6 @@ without a zone are in UTC.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
@@ -262,7 +261,11 @@ def _values(rows: pa.RecordBatch, at: int) -> Iterator[tuple[str, Any]]:
 
 
 def _value(values: pa.Array) -> Any:
-    for reading in (python_values, plain_values):
-        with contextlib.suppress(ValueError, OverflowError, NotImplementedError):
-            return reading(values)[0]
-    return WrittenValue(str(values.type))  # at least what it is
+    try:
+        return python_values(values)[0]
+    except (ValueError, OverflowError, NotImplementedError):  # a value beyond Python's
+        pass
+    try:
+        return plain_values(values)[0]
+    except (ValueError, OverflowError, NotImplementedError):  # a type without plain numbers
+        return WrittenValue(str(values.type))

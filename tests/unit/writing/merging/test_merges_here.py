@@ -11,8 +11,8 @@ import pytest
 import explorer
 from explorer import pipeline
 from explorer.errors import ConflictError, DeltaError, InvalidArgumentError, UnsupportedError
-from explorer.pipeline.changing import attempts
 from explorer.pipeline.merging import _local_merge
+from explorer.pipeline.removing import attempts
 from tests import merge_model
 from tests.changed_tables import FORMS, counted
 from tests.merge_model import SCHEMA, TwiceError, draw, judge, make_table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
 import pyarrow as pa
@@ -50,12 +50,20 @@ def leaving_nothing(statement: ChangeStatement, place: Workplace) -> Iterator[No
         raise
 
 
-def remove_other_attempts(statement: ChangeStatement, changes: RowChanges) -> None:
-    """Where a task was tried again, the files of other attempts go."""
+def remove_other_attempts(
+    statement: ChangeStatement,
+    place: Workplace,
+    changes: RowChanges,
+    keep: Collection[str] = (),
+) -> None:
+    """Where a task was tried again, the files of other attempts go; `keep` are further files of
+    the statement."""
     tables = (changes.copied, changes.written, changes.feed)
     attempts = pa.chunked_array(
         [chunk for table in tables for chunk in table["attempt"].chunks], pa.int32()
     )
     if pc.max(attempts).as_py():
-        keep = frozenset(changes.paths)
-        remove_files_named(statement.target.store, str(statement.id), keep=keep)
+        if place.session is not None:
+            await_tasks(place.session)
+        kept = frozenset((*changes.paths, *keep))
+        remove_files_named(statement.target.store, str(statement.id), keep=kept)
