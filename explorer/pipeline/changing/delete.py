@@ -135,13 +135,13 @@ class _Delete:
             leaving = find_leaving(candidates, found)
             records = records_deletes(leaving)
             changes = let_leave(statement, place, leaving, records=records)
-            remove_other_attempts(statement, place, changes)
+            problems = remove_other_attempts(statement, place, changes)
         metrics = {
             **changes.file_metrics(),
             **({} if leaving.num_rows is None else {"numDeletedRows": leaving.num_rows}),
             **times(began, scanned),
         }
-        return statement.commit(changes, metrics, watch=self.watch)
+        return statement.commit(changes, metrics, problems=problems, watch=self.watch)
 
 
 def check_removable(statement: ChangeStatement, candidates: Candidates) -> None:

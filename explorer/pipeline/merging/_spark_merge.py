@@ -30,7 +30,7 @@ from explorer.pipeline.native.pushdown import quoted
 from explorer.pipeline.reading.reading import plan_read
 from explorer.pipeline.removing.attempts import leaving_nothing, remove_other_attempts
 from explorer.pipeline.removing.finding import count_rows
-from explorer.pipeline.removing.leaving import Leaving, find_leaving, let_leave
+from explorer.pipeline.removing.leaving import Leaving, check_updated, find_leaving, let_leave
 from explorer.pipeline.removing.workplace import Workplace
 from explorer.pipeline.tasks.mapped_batches import map_batches
 from explorer.progress import Watch
@@ -94,10 +94,13 @@ class SparkMerge:
                 scanned = time.monotonic()
                 leaving = find_leaving(candidates, self._found(candidates, found))
                 written = self._write(statement, pairs, leaving, found)
+            for number, item in enumerate(merge.clauses):
+                if item.clause.action == "update":
+                    check_updated(found.counts.get(number, 0), written.counts.get(number, 0))
             changes = let_leave(statement, place, leaving)
             files, feed = split_told(written.told.select(TOLD_CHANGES.names))
             changes = replace(changes, written=files, feed=feed)
-            remove_other_attempts(statement, place, changes)
+            problems = remove_other_attempts(statement, place, changes)
         counts = {**written.counts, **found.counts}
         metrics = merge_metrics(
             merge.request, changes, source_rows=source.num_rows, by_clause=counts
@@ -107,6 +110,7 @@ class SparkMerge:
             {**metrics, **times(self.began, scanned)},
             validated=written.validated,
             marks=written.marks,
+            problems=problems,
             watch=self.watch,
         )
 

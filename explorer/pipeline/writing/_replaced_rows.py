@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from explorer.errors import Problem
 from explorer.log.actions.columns import ADD_COLUMNS, int64_column, string_column
 from explorer.pipeline.removing.attempts import leaving_nothing, remove_other_attempts
 from explorer.pipeline.removing.finding import find_rows, only_spark_evaluates, parse_where
@@ -39,9 +40,9 @@ class ReplacedRows:
     where: str
     place: Workplace
 
-    def leave(self, written: pa.Table) -> RowChanges:
-        """Look for the rows, and take them out of their files; `written` are the new files of the
-        statement, all of which go again where this raises."""
+    def leave(self, written: pa.Table) -> tuple[RowChanges, tuple[Problem, ...]]:
+        """Look for the rows, and take them out of their files; with what is left of other attempts.
+        `written` are the new files of the statement, all of which go again where this raises."""
         with leaving_nothing(self.statement, self.place):
             found = find_rows(self.place, self.candidates, self.where)
             leaving = find_leaving(self.candidates, found)
@@ -51,8 +52,8 @@ class ReplacedRows:
                 files = _files_of(self.statement, written)
                 inserts = record_rows(self.statement, self.place, files, "insert")
                 changes = replace(changes, feed=pa.concat_tables([changes.feed, inserts]))
-            remove_other_attempts(self.statement, self.place, changes, keep=names_of(written))
-            return changes
+            kept = names_of(written)
+            return changes, remove_other_attempts(self.statement, self.place, changes, kept)
 
 
 def rows_to_replace(

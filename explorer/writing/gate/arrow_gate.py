@@ -250,6 +250,19 @@ def _batch(arrays: dict[str, pa.Array], num_rows: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
 
 
+def one_batch(table: pa.Table) -> pa.RecordBatch:
+    """The rows in one piece. Raises `UnsupportedError` where Arrow cannot have them so: a column
+    of text or bytes holds 2 GiB at most."""
+    found = table.combine_chunks().to_batches()
+    if len(found) > 1:
+        raise UnsupportedError(
+            "These rows are too large for this process.",
+            reason="A column of them has more than 2 GiB.",
+            remedy='Give fewer rows at a time, or use engine="spark".',
+        )
+    return found[0] if found else pa.RecordBatch.from_pylist([], table.schema)
+
+
 def row_values(rows: pa.RecordBatch, at: int) -> dict[str, Any]:
     """The values of one row, for a message."""
     return dict(_values(rows, at))
