@@ -432,3 +432,12 @@ def test_clustering_brings_its_feature_and_goes_again():
     assert '"clusteringColumns":[]' in none.domains[0].configuration
     refused(lambda: change_clustering(table(partition_by=["day"]), ["id"]))
     refused(lambda: change_clustering(base, ["bag"]))
+
+
+@pytest.mark.parametrize("default", ["'x'", "TRUE", "DATE '2026-01-01'"])
+def test_a_default_of_another_type_is_refused(default):
+    base = table("id INT, c INT", properties={"delta.feature.allowColumnDefaults": "supported"})
+    told = refused(lambda: change_column(base, "c", ChangedColumn(default=default)))
+    assert told.kind == "schema_mismatch"
+    for fine in ("5", "5L", "NULL", "1 + 1", "current_date() - DATE '2026-01-01'"):
+        change_column(base, "c", ChangedColumn(default=fine))
