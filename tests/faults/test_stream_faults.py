@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from contextlib import suppress
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 
 import explorer
 from explorer import DeltaError, pipeline
-from explorer.pipeline.source._stream_writer import APPLICATION, StreamWriter, ready_for_stream
+from explorer.pipeline.source._stream_writer import StreamWriter, ready_for_stream
 from explorer.pipeline.tasks.task_failures import ErrorMark, TaskFailure
 from explorer.protocol.schema import StructType, parse_schema
 from explorer.storage.ports import WriteStore
@@ -57,8 +58,8 @@ class Query:
 
     def start(self, store: WriteStore) -> StreamWriter:
         """What a driver makes when it starts or restarts the query."""
-        statement = ready_for_stream(store, self.options, GIVEN)
-        return StreamWriter(statement, GIVEN, self.options, f"{APPLICATION}one", MARK)
+        # a copy of it, as one travels to the tasks
+        return copy(StreamWriter(store, GIVEN, self.options, lambda: "one", MARK))
 
     def write(self, writer: StreamWriter, number: int) -> list[Any]:
         """What the tasks of a batch tell the driver."""

@@ -44,7 +44,7 @@ CASES += [
 @pytest.fixture(params=CASES, ids="-".join)
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     # nothing goes on here that Spark would have to end
-    monkeypatch.setattr(_batch_writer, "_LONGEST_END", 0)
+    monkeypatch.setattr(_batch_writer, "LONGEST_END", 0)
     door, name = request.param
     return Place(tmp_path, name, door)
 

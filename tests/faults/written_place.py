@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +17,7 @@ import explorer
 from explorer import pipeline
 from explorer.errors import DeltaError, NotFoundError
 from explorer.pipeline.source._batch_writer import BatchWriter
-from explorer.pipeline.source._stream_writer import StreamWriter, ready_for_stream
+from explorer.pipeline.source._stream_writer import StreamWriter
 from explorer.pipeline.tasks.task_failures import ErrorMark, TaskFailure
 from explorer.pipeline.writing.given_data import rows_given
 from explorer.pipeline.writing.write import write_to
@@ -74,8 +75,8 @@ def by_stream(store: WriteStore, options: WriteOptions) -> WriteResult:
     """What Spark calls for `df.writeStream.format(…)`: the batch 0 of always the same query."""
     given = rows_given(NEW).schema
     with _as_spark_does():
-        statement = ready_for_stream(store, options, given)
-        writer = StreamWriter(statement, given, options, "query", ErrorMark())
+        # a copy of it, as one travels to the tasks
+        writer = copy(StreamWriter(store, given, options, lambda: "query", ErrorMark()))
         _call(
             writer.write,
             lambda messages: writer.commit(messages, 0),

@@ -13,14 +13,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
 from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from pyspark.sql.types import StructType
 
 import explorer
+from explorer import DeltaError
 from explorer.pipeline.source._data_source import source_for
 from explorer.pipeline.source._stream_reader import StreamReader
 from explorer.pipeline.tasks.task_failures import ErrorMark, TaskFailure
+from tests.change_feeds import Feed
+from tests.tables import add
 
 Row = tuple[Any, ...]
 MARK = ErrorMark()
@@ -114,3 +118,27 @@ class Engine:
         assert sorted(kept, key=repr) == sorted(rows, key=repr), "a batch changed its rows"
         self.step("note the commit")
         self.done += 1
+
+
+def three_files(root: Path) -> Feed:
+    """A table whose version 1 adds the file a, 2 the files b and c."""
+    feed = Feed(root)
+    for name, first in {"a": 0, "b": 10, "c": 20}.items():
+        feed.file(name, id=[first, first + 1])
+    feed.commit(add("a"))
+    feed.commit(add("c"), add("b"))
+    return feed
+
+
+def engine(feed: Feed, **options: Any) -> Engine:
+    return Engine(feed.folder.root, options)
+
+
+def ids(batches: list[list[Any]]) -> list[list[int]]:
+    return [sorted(row[0] for row in rows) for rows in batches]
+
+
+def told(query: Engine) -> DeltaError:
+    with pytest.raises(DeltaError) as error:
+        query.run()
+    return error.value

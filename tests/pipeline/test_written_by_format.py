@@ -169,6 +169,17 @@ def test_each_batch_of_a_stream_is_written_once_though_its_query_forgets(stream:
     assert ids(stream.spark, stream.place) == sorted([*range(15), *range(15)])
 
 
+def test_a_table_that_a_stream_cannot_be_written_to_is_our_own_error(stream: Stream) -> None:
+    pipeline.create(stream.place, "id BIGINT, k BIGINT GENERATED ALWAYS AS IDENTITY")
+    stream.bring(0)
+    with (
+        pytest.raises(UnsupportedError, match=r"pipeline\.write"),
+        pipeline.clear_errors("Writing"),
+    ):
+        stream.run()
+    assert explorer.open_table(stream.place).latest_version() == 0
+
+
 def test_a_complete_stream_overwrites_and_an_updating_one_is_refused(stream: Stream) -> None:
     stream.bring(0)
     stream.bring(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import pickle
 import time
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.datasource import (  # noqa: TID253  # imported where the format is registered
@@ -18,6 +20,7 @@ from pyspark.sql.datasource import (  # noqa: TID253  # imported where the forma
 )
 
 from explorer.errors import UnsupportedError
+from explorer.pipeline.jobs.ended_tasks import LONGEST_END
 from explorer.pipeline.tasks.attempts import attempt_number, part_number, run_number
 from explorer.pipeline.tasks.task_failures import ErrorMark
 from explorer.storage.ports import WriteStore
@@ -28,9 +31,6 @@ from explorer.writing.gate.plan import GatePlan
 from explorer.writing.statements.options import WriteResult
 from explorer.writing.statements.row_statement import RowStatement
 
-_LONGEST_END: Final = 2.5
-"""Seconds until Spark has ended the tasks that a job does not need any more."""
-
 _IDENTITY: Final = (
     "It has an identity column, whose numbers have to be given out by one process, and the tasks "
     "of a data source do not know of each other."
@@ -39,9 +39,11 @@ _IDENTITY: Final = (
 
 @dataclass
 class Told(WriterCommitMessage):
-    """What a task wrote: a batch with the schema `WRITTEN_ROWS`, as a stream of Arrow."""
+    """What a task wrote: a batch with the schema `WRITTEN_ROWS`, as a stream of Arrow. `made_for`
+    is the `mark_of_table` of the table that its files were made for."""
 
     rows: bytes
+    made_for: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,7 @@ class WriteByTask:
     store: WriteStore
     form: RowForm
     gate: GatePlan
+    made_for: str
     mark: ErrorMark = field(default_factory=ErrorMark)
 
     def __call__(self, batches: Iterator[pa.RecordBatch], run: UUID) -> Told:
@@ -71,12 +74,12 @@ class WriteByTask:
                 for batch in batches:
                     for part in gate.apply(batch).to_batches():
                         files.add(part)
-            return Told(rows=as_bytes(files.written()))
+            return Told(rows=as_bytes(files.written()), made_for=self.made_for)
 
 
-def build_task(statement: RowStatement, mark: ErrorMark) -> WriteByTask:
-    """The work of the tasks of a statement; raises `UnsupportedError` where they cannot hold rows
-    to the table's rules."""
+def check_tasks(statement: RowStatement) -> None:
+    """Raise `UnsupportedError` for a statement that is more than tasks can do: they cannot hold
+    rows to the rules of the table, or would have to read rows of it."""
     reason = statement.gate.needs_spark
     if statement.gate.identity_columns:
         reason = _IDENTITY
@@ -87,17 +90,53 @@ def build_task(statement: RowStatement, mark: ErrorMark) -> WriteByTask:
             remedy="Use pipeline.write(df, path), which evaluates its rules in the plan of Spark; "
             "in a stream within foreachBatch.",
         )
+    if statement.replaces_rows:
+        raise UnsupportedError(
+            "This format cannot replace single rows of a table.",
+            reason="The condition of replaceWhere speaks of more than partition columns. A file "
+            "with rows that match may hold others, which have to stay, and this format does not "
+            "read it.",
+            remedy='Use pipeline.write(df, path, mode="overwrite", replace_where=…), which keeps '
+            "them; in a stream within foreachBatch.",
+        )
+
+
+def build_task(statement: RowStatement, mark: ErrorMark) -> WriteByTask:
+    """The work of the tasks of a statement; raises what `check_tasks` raises."""
+    check_tasks(statement)
     return WriteByTask(
-        store=statement.target.store, form=statement.form, gate=statement.gate, mark=mark
+        store=statement.target.store,
+        form=statement.form,
+        gate=statement.gate,
+        made_for=mark_of_table(statement),
+        mark=mark,
     )
+
+
+def mark_of_table(statement: RowStatement) -> str:
+    """The same for statements whose files may stand for each other: what they are made for is a
+    table with the same columns, layout, properties and protocol. 64 hex digits."""
+    held, protocol = statement.metadata, statement.protocol
+    features = (protocol.reader_features, protocol.writer_features)
+    made_for = [
+        held.schema_string,
+        held.partition_columns,
+        dict(held.configuration),
+        [protocol.min_reader_version, protocol.min_writer_version],
+        [None if each is None else sorted(each) for each in features],
+    ]
+    return hashlib.sha256(orjson.dumps(made_for, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 class BatchWriter(DataSourceArrowWriter):
     """Writes a frame in one commit. The statement is needed where the commit is made alone, and
-    travels as bytes: a task does not open the table."""
+    travels as bytes: a task does not open the table. `speculates` is that of the session, which
+    nobody can ask here."""
 
-    def __init__(self, statement: RowStatement | WriteResult, mark: ErrorMark) -> None:
-        self._mark = mark
+    def __init__(
+        self, statement: RowStatement | WriteResult, mark: ErrorMark, *, speculates: bool = False
+    ) -> None:
+        self._mark, self._speculates = mark, speculates
         self._task: WriteByTask | None = None
         if isinstance(statement, RowStatement):
             self._task, self._id = build_task(statement, mark), statement.id
@@ -117,7 +156,8 @@ class BatchWriter(DataSourceArrowWriter):
             written = written_of(messages)
             with removing_uncommitted(self._task.store, written):
                 statement: RowStatement = pickle.loads(self._statement)
-            if pc.max(written.column("attempt")).as_py():  # a task was tried again
+            if pc.max(written.column("attempt")).as_py() or self._speculates:
+                # a task was tried again, or twice at once
                 self._remove_named(keep=frozenset(names_of(written)))
             found = statement.commit(written)
             if not isinstance(found, WriteResult):
@@ -134,7 +174,7 @@ class BatchWriter(DataSourceArrowWriter):
         if self._task is None:
             return
         # a task that Spark ends meanwhile may still make a file
-        time.sleep(_LONGEST_END)
+        time.sleep(LONGEST_END)
         remove_files_named(self._task.store, str(self._id), keep)
 
 

@@ -24,12 +24,7 @@ from explorer.errors import InvalidArgumentError
 from explorer.pipeline.source._batch_writer import BatchWriter
 from explorer.pipeline.source._stream_options import stream_options
 from explorer.pipeline.source._stream_reader import StreamReader
-from explorer.pipeline.source._stream_writer import (
-    APPLICATION,
-    StreamWriter,
-    query_id,
-    ready_for_stream,
-)
+from explorer.pipeline.source._stream_writer import StreamWriter, query_id
 from explorer.pipeline.source._write_options import place_of, storage_options, write_options
 from explorer.pipeline.tasks.change_tasks import ReadChanges, build_change_tasks, spark_feed_schema
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS, ReadFiles, ReadGroup
@@ -64,6 +59,9 @@ class DeltaSource(DataSource):
 
     mark: ErrorMark
     """Of the process that registered the format: `source_for` sets it."""
+
+    speculates: bool = False
+    """Whether the session runs slow tasks twice at once: `source_for` sets it."""
 
     @classmethod
     def name(cls) -> str:
@@ -138,16 +136,15 @@ class DeltaSource(DataSource):
         with self.mark.marked():
             options = write_options(self.options, overwrite=overwrite)
             given = parse_schema(schema.json())
-            return BatchWriter(begin_write(open_target(self._store()), options, given), self.mark)
+            statement = begin_write(open_target(self._store()), options, given)
+            return BatchWriter(statement, self.mark, speculates=self.speculates)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: FBT001, N802  # Spark's own
         """What writes the batches of a stream; `complete` overwrites by each."""
         with self.mark.marked():
-            application = f"{APPLICATION}{query_id(self.options)}"
             options = write_options(self.options, overwrite=overwrite)
-            given = parse_schema(schema.json())
-            statement = ready_for_stream(self._store(), options, given)
-            return StreamWriter(statement, given, options, application, self.mark)
+            given, kept = parse_schema(schema.json()), dict(self.options)
+            return StreamWriter(self._store(), given, options, lambda: query_id(kept), self.mark)
 
     def _store(self) -> WriteStore:
         return open_place(place_of(self.options), storage_options(self.options))
@@ -173,12 +170,14 @@ class DeltaReader(DataSourceReader):
                     yield batch
 
 
-def source_for(sender: ErrorMark) -> type[DataSource]:
-    """The format, whose errors carry the mark of `sender`. The class is one of this function,
-    so that it travels to where Spark makes use of it together with the mark."""
+def source_for(sender: ErrorMark, *, twice: bool = False) -> type[DataSource]:
+    """The format, whose errors carry the mark of `sender`; `twice` says whether the session
+    speculates. The class is one of this function, so that it travels to where Spark makes use of it
+    together with these."""
 
     class Marked(DeltaSource):
         mark = sender
+        speculates = twice
 
     return Marked
 

@@ -6,7 +6,6 @@ A stream's rows are read by one schema: that of the version by which Spark was t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, TypeAlias
@@ -181,7 +180,7 @@ class StreamCommits:
             # A cleanup may leave commits from which no version can be reconstructed. What is in
             # force now was so then, unless one of them says otherwise.
             later = range(version + 1, self.known.version + 1)
-            if self._describes_table(later):
+            if version > self.known.version or self._may_describe_table(later):
                 raise CorruptLogError(
                     f"What the columns of version {version} were is no longer known.",
                     reason=error.problem,
@@ -191,10 +190,17 @@ class StreamCommits:
                 ) from error
             return known
 
-    def _describes_table(self, versions: range) -> bool:
+    def _may_describe_table(self, versions: range) -> bool:
+        """Whether one of these commits says, or may have said, what the table is."""
         read = self.table.store.read_many(map(render_commit_path, versions))
-        with suppress(NotFoundError):  # whoever reads that commit says that it is gone
-            return any(may_name(data, "metaData", "protocol") for data in read)
+        for version in versions:
+            try:
+                data = next(read)
+            except NotFoundError:
+                # who reads the first says that it is gone, and no row is read
+                return version != versions.start
+            if may_name(data, "metaData", "protocol"):
+                return True
         return False
 
     def _feed(self, versions: Sequence[int], kept: Mapping[int, bytes]) -> ChangeFeed:

@@ -69,6 +69,12 @@ class StreamOffset:
         }
 
 
+def true_start(start: StreamOffset, end: StreamOffset) -> StreamOffset:
+    """Where a batch with this end begins. Asked again where a stream begins that has begun already,
+    Spark gets another answer; the end has kept the first one."""
+    return end.origin if start.is_origin else start
+
+
 def parse_offset(kept: Mapping[str, Any]) -> StreamOffset:
     """What Spark kept; raises `InvalidArgumentError` for what another source wrote, and
     `UnsupportedError` for a format of a later release."""

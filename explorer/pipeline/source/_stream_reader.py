@@ -116,7 +116,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         with self._mark.marked():
             first, last = parse_offset(start), parse_offset(end)
             groups = group_files(self._stream.files_between(first, last), _SLOTS)
-            read = self._stream.reader(first)
+            read = self._stream.reader(first, last)
             return [StreamPart(read, group) for group in groups]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

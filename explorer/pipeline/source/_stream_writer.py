@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Final
 from uuid import uuid4
 
@@ -17,9 +18,12 @@ from pyspark.sql.datasource import (  # noqa: TID253  # imported where the forma
 
 from explorer.errors import DeltaError, InvalidArgumentError, UnsupportedError
 from explorer.pipeline.source._batch_writer import (
+    Told,
     WriteByTask,
     abandon,
     build_task,
+    check_tasks,
+    mark_of_table,
     removing_uncommitted,
     written_of,
 )
@@ -52,6 +56,8 @@ def ready_for_stream(store: WriteStore, options: WriteOptions, given: StructType
     if target.snapshot is not None:
         options = of_batches(options)
     statement = _begun(target, options, given)
+    # no version is made for a query that does not begin
+    check_tasks(statement)
     if not statement.changes:
         return statement
     if target.snapshot is not None and options.overwrite_schema:
@@ -133,20 +139,38 @@ def _no_query_id(reason: str) -> InvalidArgumentError:
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
-    """Writes the batches of one query, each in a commit of its own that names query and batch."""
+    """Writes the batches of one query, each in a commit of its own that names query and batch.
+
+    Spark makes one for the tasks of each batch, which travels to them, and another one for its
+    commit or abort. Only the former gets the table ready, or fails where it does not take the
+    rows: the latter has files to remove then.
+    """
 
     def __init__(
         self,
-        statement: RowStatement,
+        store: WriteStore,
         given: StructType,
         options: WriteOptions,
-        application: str,
+        query: Callable[[], str],
         mark: ErrorMark,
     ) -> None:
-        self._mark, self._application = mark, application
-        self._options, self._given = of_batches(options), given
-        self._task: WriteByTask = build_task(statement, mark)
-        self._metadata = statement.metadata
+        self._mark, self._query = mark, query
+        self._store, self._options, self._given = store, options, given
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to tasks: the work that they do, made here and once."""
+        with self._mark.marked():
+            # a query whose id cannot be read stops before it creates the table
+            made = {"_id": self._id, "_task": self._task}
+        return {name: self.__dict__[name] for name in self.__dict__ if name != "_query"} | made
+
+    @cached_property
+    def _id(self) -> str:
+        return self._query()
+
+    @cached_property
+    def _task(self) -> WriteByTask:
+        return build_task(ready_for_stream(self._store, self._options, self._given), self._mark)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """The rows of one task of one batch, in files."""
@@ -155,20 +179,22 @@ class StreamWriter(DataSourceStreamArrowWriter):
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         """Make a batch the next version, unless the table has it already."""
         with self._mark.marked():
-            written, store = written_of(messages), self._task.store
-            options = replace(self._options, transaction=(self._application, batchId))
+            written, store = written_of(messages), self._store
             with removing_uncommitted(store, written):
+                transaction = (f"{APPLICATION}{self._id}", batchId)
+                options = replace(of_batches(self._options), transaction=transaction)
                 statement = begin_write(open_target(store), options, self._given)
+                if isinstance(statement, RowStatement):
+                    _check_unchanged(statement, messages)
             if isinstance(statement, WriteResult):
                 remove_files(store, names_of(written))
                 return
-            self._check_unchanged(statement, names_of(written))
             named = replace(
                 statement,
                 operation=_OPERATION,
                 parameters={
                     "outputMode": "Complete" if options.mode == "overwrite" else "Append",
-                    "queryId": self._application.removeprefix(APPLICATION),
+                    "queryId": self._id,
                     "epochId": str(batchId),
                 },
             )
@@ -178,23 +204,22 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803, ARG002
         """Remove what was written, unless a commit was begun."""
-        abandon(self._task.store, messages)
+        with self._mark.marked():
+            abandon(self._store, messages)
 
-    def _check_unchanged(self, statement: RowStatement, paths: Sequence[str]) -> None:
-        """Files were made for the table as it was when the query began."""
-        held, now = self._metadata, statement.metadata
-        same = (held.schema_string, held.partition_columns, held.configuration) == (
-            now.schema_string,
-            now.partition_columns,
-            now.configuration,
-        )
-        if same:
-            return
-        remove_files(self._task.store, paths)
-        raise UnsupportedError(
-            "The table was changed while the stream ran.",
-            reason="Its columns, layout or properties are others than when the query began, and "
-            "the files of this batch were made for those.",
-            remedy="Start the query again with the same checkpoint location: the batch is written "
-            "for the table as it is now.",
-        )
+
+def _check_unchanged(
+    statement: RowStatement, messages: Sequence[WriterCommitMessage | None]
+) -> None:
+    """Raise where files were made for another table than the one that they are to be part of. Who
+    made them says so: Spark has another writer for each commit, which never saw that table."""
+    made_for = {message.made_for for message in messages if isinstance(message, Told)}
+    if made_for <= {mark_of_table(statement)}:
+        return
+    raise UnsupportedError(
+        "The table was changed while the stream ran.",
+        reason="Its columns, layout, properties or protocol are others than when the tasks of this "
+        "batch began, and their files were made for those.",
+        remedy="Start the query again with the same checkpoint location: the batch is written "
+        "for the table as it is now.",
+    )

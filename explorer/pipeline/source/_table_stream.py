@@ -16,7 +16,7 @@ from explorer.log.actions.columns import ADD_COLUMNS
 from explorer.log.folder.segment import build_segment
 from explorer.pipeline.source._stream_commits import BEGIN_AGAIN, Found, StreamCommits
 from explorer.pipeline.source._stream_limits import Budget
-from explorer.pipeline.source._stream_offset import StreamOffset
+from explorer.pipeline.source._stream_offset import StreamOffset, true_start
 from explorer.pipeline.source._stream_options import StreamOptions
 from explorer.pipeline.tasks.change_tasks import (
     CHANGE_TASKS,
@@ -160,8 +160,7 @@ class TableStream:
         """The files, or changes, of one batch."""
         for offset in (start, end):
             self.check(offset)
-        # asked again where a stream begins that has begun already, Spark gets another answer
-        at = end.origin if start.is_origin else start
+        at = true_start(start, end)
         parts = [(CHANGE_TASKS if self.options.feed else _FILES).empty_table()]
         if at.in_snapshot:
             files = self._first_files(at)
@@ -177,12 +176,12 @@ class TableStream:
             parts.append(rest.slice(0, end.files - skipped) if version == end.version else rest)
         return pa.concat_tables(parts)
 
-    def reader(self, start: StreamOffset) -> ReadGroup:
-        """What reads the files of a batch that begins at `start`."""
+    def reader(self, start: StreamOffset, end: StreamOffset) -> ReadGroup:
+        """What reads the files of one batch, once `files_between` has found them."""
         store = self.table.store
         if not self.options.feed:
             return ReadFiles(store=store, request=self.request)
-        former = self._commits.former_layouts(start.version)
+        former = self._commits.former_layouts(true_start(start, end).version)
         return ReadChanges(store=store, request=self.request, former=former)
 
     def _first_files(self, offset: StreamOffset) -> pa.Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from explorer.errors import UnsupportedError
+from explorer.pipeline.jobs.ended_tasks import speculates
 from explorer.pipeline.session import choose_session
 from explorer.pipeline.tasks.task_failures import ErrorMark
 
@@ -26,7 +27,7 @@ def register(spark: Any = None) -> None:
     _check_pyspark()
     from explorer.pipeline.source._data_source import source_for  # noqa: PLC0415  # it needs pyspark
 
-    session.dataSource.register(source_for(ErrorMark()))
+    session.dataSource.register(source_for(ErrorMark(), twice=speculates(session)))
 
 
 def _check_pyspark() -> None:
