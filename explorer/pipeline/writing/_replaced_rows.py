@@ -24,7 +24,7 @@ from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.transaction.row_ids import ID_COLUMNS
 from explorer.writing.changes.candidates import Candidates, find_candidates
 from explorer.writing.changes.row_changes import RowChanges
-from explorer.writing.files.leftovers import raise_with, remove_files_named
+from explorer.writing.files.leftovers import raise_with, remove_files_of
 from explorer.writing.files.row_files import names_of
 from explorer.writing.statements.change_statement import ChangeOptions, ChangeStatement
 from explorer.writing.statements.row_statement import RowStatement
@@ -54,7 +54,7 @@ class ReplacedRows:
             return replace(changes, feed=pa.concat_tables([changes.feed, inserts]))
         except BaseException as error:
             store = self.statement.target.store
-            raise_with(remove_files_named(store, str(self.statement.id)), error)
+            raise_with(remove_files_of(store, self.statement.id), error)
             raise
 
 
