@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.pipeline.jobs.ended_tasks import await_tasks
+from explorer.pipeline.jobs.ended_tasks import await_tasks, speculates
 from explorer.pipeline.jobs.visibility import check_visible, check_visible_place
 from explorer.pipeline.jobs.watching_jobs import watched
 from explorer.pipeline.native.pushdown import quoted
@@ -38,8 +38,6 @@ _LABEL: Final = "Writing rows"
 
 _NUMBERING_TASKS: Final = 1_000
 """At most, where rows get numbers of identity columns."""
-
-_SPECULATION: Final = "spark.speculation"
 
 
 def write_on_spark(
@@ -80,7 +78,7 @@ def _write(statement: RowStatement, frame: DataFrame, watch: Watch) -> Written:
         raise_with(remove_files_named(store, name), error)
         raise
     problems: tuple[Problem, ...] = ()
-    if pc.max(told.column("attempt")).as_py() or _speculates(session):
+    if pc.max(told.column("attempt")).as_py() or speculates(session):
         # a task was tried again, or twice at once
         await_tasks(session)
         left = remove_files_named(store, name, keep=frozenset(names_of(told)))
@@ -126,9 +124,3 @@ def _check_place(session: SparkSession, statement: RowStatement) -> None:
         check_visible_place(session, statement.target.store)
     else:
         check_visible(session, statement.target.store)
-
-
-def _speculates(session: SparkSession) -> bool:
-    """Whether Spark runs a task twice at once where it is slow. Of the run that loses nobody hears
-    which files it made."""
-    return str(session.conf.get(_SPECULATION, "false")).lower() == "true"
