@@ -90,7 +90,7 @@ class LocalMerge:
             leaving = find_leaving(candidates, self._found(taken))
             new = pc.filter(_numbers(self.source), pc.invert(pa.array(paired)))
             written = self._write(statement, taken, new, leaving)
-            # at the end of the block: names of vectors do not say whose they are
+            # vectors last: rows that cannot be written fail before there are any
             changes = replace(
                 let_leave(statement, place, leaving), written=written.files, feed=written.feed
             )

@@ -15,7 +15,12 @@ from explorer.pipeline.removing.workplace import Workplace
 from explorer.progress import Watch
 from explorer.transaction.conflicts import Conflict
 from explorer.writing.changes.row_changes import RowChanges
-from explorer.writing.files.leftovers import problems_of, raise_with, remove_files_named
+from explorer.writing.files.leftovers import (
+    problems_of,
+    raise_with,
+    remove_files_named,
+    remove_files_of,
+)
 from explorer.writing.statements.change_statement import ChangeStatement, may_run_again
 from explorer.writing.statements.options import WriteResult
 
@@ -47,7 +52,7 @@ def leaving_nothing(statement: ChangeStatement, place: Workplace) -> Iterator[No
         if place.session is not None:
             await_tasks(place.session)
         # a task that ended well before the job failed told nobody
-        raise_with(remove_files_named(statement.target.store, str(statement.id)), error)
+        raise_with(remove_files_of(statement.target.store, statement.id), error)
         raise
 
 

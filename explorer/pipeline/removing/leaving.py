@@ -121,8 +121,7 @@ def let_leave(
     """Take the rows out of their files. With `records` their change data are written too, each as a
     deleted row.
 
-    Raises what reading and writing files raise; then new files may be left: those of rows have the
-    statement's id in their names, those of vectors have not, so that this comes last.
+    Raises what reading and writing files raise; then new files may be left, for `remove_files_of`.
     """
     snapshot = leaving.snapshot
     gone = [leaving.emptied]
