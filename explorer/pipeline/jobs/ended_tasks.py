@@ -42,9 +42,3 @@ def _running(session: SparkSession) -> Iterator[bool]:
     """Whether each executor has tasks, of whatever job."""
     for info in session.sparkContext._jsc.sc().statusTracker().getExecutorInfos():
         yield info.numRunningTasks() > 0
-
-
-def speculates(session: SparkSession) -> bool:
-    """Whether Spark runs a task twice at once where it is slow. Of the run that loses nobody hears
-    which files it made."""
-    return str(session.conf.get("spark.speculation", "false")).lower() == "true"
