@@ -49,7 +49,7 @@ ReplaceWhere = Annotated[
     typer.Option(
         "--replace-where",
         metavar="SQL",
-        help="Overwrite only the rows for which this is true; a condition on partition columns.",
+        help="Overwrite only the rows for which this is true.",
     ),
 ]
 Overwritten = Annotated[

@@ -25,6 +25,9 @@ second half of what is written, and for nothing more where it stays `down`; file
 CHANGING: tuple[Fault, ...] = ("after", "twice", "late", "torn")
 """What can go wrong only with an operation that changes something."""
 
+TORN = f".tmp-{'0' * 32}"
+"""The name of what is left where an operation ended half-way."""
+
 
 class InjectedError(StorageError):
     """What a failing store says."""
@@ -132,7 +135,7 @@ class FaultyStore(LocalStore):
     def _leave_half(self, path: str) -> None:
         folder = os.path.join(self.uri, os.path.dirname(path))
         os.makedirs(folder, exist_ok=True)
-        with open(os.path.join(folder, f".tmp-{'0' * 32}"), "wb") as torn:
+        with open(os.path.join(folder, TORN), "wb") as torn:
             torn.write(b"half")
 
     def put_if_absent(self, path: str, data: Any) -> PutOutcome:
@@ -192,6 +195,18 @@ class FaultyStore(LocalStore):
     def open_input(self, path: str) -> Any:
         with self._looking(f"open {path}"):
             return super().open_input(path)
+
+
+class KilledStore(FaultyStore):
+    """From operation number `fail_at` on nothing is done any more: the process is gone."""
+
+    class Killed(BaseException):
+        """Not an error: nothing may catch it."""
+
+    def _begin(self, what: str) -> Fault | None:
+        if self.fail_at is not None and len(self.operations) >= self.fail_at:
+            raise self.Killed
+        return super()._begin(what)
 
 
 _HERE: WeakValueDictionary[int, FaultyStore] = WeakValueDictionary()

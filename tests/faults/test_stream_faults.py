@@ -7,7 +7,7 @@ Spark itself has no part in this: what it asks of a sink is asked here, in the s
 from __future__ import annotations
 
 import shutil
-from contextlib import suppress
+from collections.abc import Iterator
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,14 @@ from explorer.pipeline.tasks.task_failures import ErrorMark, TaskFailure
 from explorer.protocol.schema import StructType, parse_schema
 from explorer.storage.ports import WriteStore
 from explorer.writing.statements.options import WriteOptions
-from tests.faults.faulty_store import CHANGING, Fault, FaultyStore, is_change
+from tests.faults.fault_sweep import (
+    StoreFault,
+    check_left_files_are_told,
+    faults_of,
+    recover,
+    unknown_files,
+)
+from tests.faults.faulty_store import Fault, FaultyStore, KilledStore
 from tests.sampling import sample
 
 GIVEN: StructType = parse_schema(
@@ -38,23 +45,12 @@ OPTIONS = {
 MARK = ErrorMark()
 
 
-class KilledStore(FaultyStore):
-    """From one operation on nothing is done any more: the driver is gone."""
-
-    class Killed(BaseException):
-        pass
-
-    def _begin(self, what: str) -> Fault | None:
-        if self.fail_at is not None and len(self.operations) >= self.fail_at:
-            raise self.Killed
-        return super()._begin(what)
-
-
 class Query:
     """A query with its checkpoint location: how many batches are done in Spark's own notes."""
 
     def __init__(self, root: Path, options: WriteOptions) -> None:
         self.root, self.options, self.done = root, options, 0
+        self.abort_error: DeltaError | TaskFailure | None = None
 
     def start(self, store: WriteStore) -> StreamWriter:
         """What a driver makes when it starts or restarts the query."""
@@ -63,10 +59,11 @@ class Query:
 
     def write(self, writer: StreamWriter, number: int) -> list[Any]:
         """What the tasks of a batch tell the driver."""
-        return [
-            writer.write(iter([pa.record_batch({"id": pa.array(ids, pa.int64())})]))
-            for ids in BATCHES[number]
-        ]
+        return list(self._told(writer, number))
+
+    def _told(self, writer: StreamWriter, number: int) -> Iterator[Any]:
+        for ids in BATCHES[number]:
+            yield writer.write(iter([pa.record_batch({"id": pa.array(ids, pa.int64())})]))
 
     def run(self, store: WriteStore) -> None:
         """All batches that are not done, as Spark runs them: where one fails, it gives the batch
@@ -75,11 +72,14 @@ class Query:
         while self.done < len(BATCHES):
             messages: list[Any] = [None] * len(BATCHES[self.done])
             try:
-                messages = self.write(writer, self.done)
+                for task, told in enumerate(self._told(writer, self.done)):
+                    messages[task] = told
                 writer.commit(messages, self.done)
             except Exception:
-                with suppress(DeltaError):
+                try:
                     writer.abort(messages, self.done)
+                except (DeltaError, TaskFailure) as error:
+                    self.abort_error = error  # Spark logs it, and tells the first one
                 raise
             self.done += 1
 
@@ -91,14 +91,6 @@ class Query:
         """With `complete` each batch is the whole result."""
         batches = BATCHES[-1:] if self.options.mode == "overwrite" else BATCHES
         return sorted(number for batch in batches for task in batch for number in task)
-
-    def unknown_files(self) -> set[str]:
-        """The data files that no version names."""
-        found = {path.name for path in self.root.rglob("part-*.parquet")}
-        table = explorer.open_table(self.root)
-        for version in range(table.latest_version() + 1):
-            found -= set(table.snapshot(version=version).files(["path"])["path"].to_pylist())
-        return found
 
 
 @pytest.fixture(params=OPTIONS)
@@ -129,7 +121,7 @@ def operations_of(query: Query) -> list[str]:
     store = FaultyStore(str(query.root))
     query.run(store)
     assert query.ids() == query.expected()
-    assert query.unknown_files() == set()
+    assert unknown_files(query.root) == set()
     return store.operations
 
 
@@ -138,38 +130,48 @@ def test_a_driver_that_is_killed_before_any_step_of_a_commit_leaves_each_row_onc
 ) -> None:
     name = request.node.callspec.params["query"]
     count = len(operations_of(query))
-    killed = 0
     for number in sample(range(count), 12, request.node.name):
         again = fresh(tmp_path, name)
-        try:
+        with pytest.raises(KilledStore.Killed):
             again.run(KilledStore(str(again.root), number))
-        except KilledStore.Killed:
-            killed += 1
         finish(again)
-    assert killed
 
 
 def test_a_store_that_fails_at_any_operation_leaves_each_row_once(
     query: Query, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     name = request.node.callspec.params["query"]
-    operations = operations_of(query)
-    changes = [number for number, what in enumerate(operations) if is_change(what)]
-    kinds: list[tuple[Fault, bool, Any]] = [("before", False, range(len(operations)))]
-    kinds += [(when, down, changes) for when in ("before", *CHANGING) for down in (False, True)]
     failed = 0
-    for when, down, numbers in kinds:
-        for number in sample(numbers, 24, f"{request.node.name} {when} {down}"):
-            again = fresh(tmp_path, name)
-            store = FaultyStore(str(again.root), number, when=when, down=down)
-            try:
-                again.run(store)
-            except (DeltaError, TaskFailure):
-                failed += 1
-            store.down, store.fail_at = False, None
-            store.settle()  # what was under way when the query ended
-            finish(again)
+    for fault in faults_of(operations_of(query), 24, request.node.name):
+        again = fresh(tmp_path, name)
+        store = fault.store(again.root)
+        failure: DeltaError | TaskFailure | None = None
+        try:
+            again.run(store)
+        except (DeltaError, TaskFailure) as error:
+            failure = error
+            failed += 1
+        recover(store)  # what was under way when the query ended takes effect
+        check_what_is_left(again, failure, fault)
+        finish(again)
     assert failed
+
+
+def check_what_is_left(
+    query: Query, failure: DeltaError | TaskFailure | None, fault: StoreFault
+) -> None:
+    """The batch that failed left no file, but for one that its error names, or that nobody could
+    delete or list."""
+    if fault.down:
+        return
+    assert query.abort_error is None, fault
+    if failure is None:
+        assert unknown_files(query.root) == set()
+        return
+    error = MARK.sent(str(failure)) if isinstance(failure, TaskFailure) else failure
+    assert error is not None
+    if error.kind != "outcome_unknown":
+        check_left_files_are_told(query.root, error)
 
 
 def test_what_a_killed_driver_commits_too_late_is_skipped(tmp_path: Path) -> None:
@@ -184,7 +186,7 @@ def test_what_a_killed_driver_commits_too_late_is_skipped(tmp_path: Path) -> Non
     zombie.commit(query.write(zombie, 1), 1)
     assert query.ids() == [0, 1, 2, 3, 4, 5]
     assert explorer.open_table(query.root).latest_version() == 2
-    assert query.unknown_files() == set()
+    assert unknown_files(query.root) == set()
 
 
 def test_two_drivers_that_commit_one_batch_at_once_leave_it_once(tmp_path: Path) -> None:
@@ -207,7 +209,7 @@ def test_two_drivers_that_commit_one_batch_at_once_leave_it_once(tmp_path: Path)
     zombie.commit(query.write(zombie, 0), 0)
     assert slow.raced
     assert query.ids() == [0, 1, 2]
-    assert query.unknown_files() == set()
+    assert unknown_files(query.root) == set()
 
 
 def test_after_an_unknown_outcome_spark_gives_the_batch_up_and_nothing_is_deleted(
@@ -224,7 +226,7 @@ def test_after_an_unknown_outcome_spark_gives_the_batch_up_and_nothing_is_delete
     assert error.kind == "outcome_unknown"
     assert query.ids() == [0, 1, 2]
     finish(query)
-    assert query.unknown_files() == set()
+    assert unknown_files(query.root) == set()
 
 
 def test_a_batch_whose_tasks_failed_leaves_no_file(tmp_path: Path) -> None:
@@ -245,7 +247,7 @@ def test_a_table_that_changed_while_the_query_ran_stops_it_and_is_written_after_
     pipeline.write(pa.table({"id": [9], "note": ["x"]}), query.root, merge_schema=True)
     with pytest.raises(TaskFailure, match="The table was changed while the stream ran"):
         writer.commit(query.write(writer, 0), 0)
-    assert query.unknown_files() == set()
+    assert unknown_files(query.root) == set()
     query.run(store)
     assert query.ids() == [*range(9), 9]
 
@@ -263,7 +265,7 @@ def test_a_complete_stream_overwrites_the_schema_together_with_the_rows(tmp_path
     query.done = 1
     query.run(store)
     assert query.ids() == query.expected()
-    assert query.unknown_files() == set()
+    assert unknown_files(query.root) == set()
     mapped = tmp_path / "mapped"
     properties = {"delta.columnMapping.mode": "name"}
     pipeline.write(pa.table({"id": ["a"]}), mapped, properties=properties)

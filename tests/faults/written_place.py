@@ -123,17 +123,18 @@ class Place:
         else:
             self._kept.mkdir()
         self.before = tuple(range(6)) if self.statement.begins else ()
+        self.after = self.statement.after
         self.fresh()
 
     def fresh(self) -> None:
         shutil.rmtree(self.root, ignore_errors=True)
         shutil.copytree(self._kept, self.root)
 
-    def write(self, store: FaultyStore) -> WriteResult:
+    def run(self, store: FaultyStore) -> WriteResult:
         return self._door(store, self.statement.options)
 
-    def ids(self) -> tuple[int, ...]:
-        """The rows of the newest version, all of whose files are read; none where there is no
+    def rows(self) -> tuple[int, ...]:
+        """The ids of the newest version, all of whose files are read; none where there is no
         table."""
         try:
             snapshot = explorer.open_table(self.root).snapshot()
@@ -141,24 +142,3 @@ class Place:
             return ()
         rows = explorer.read_rows(snapshot, columns=["id"])
         return tuple(sorted(rows.column("id").to_pylist()))
-
-    def unknown_files(self) -> set[str]:
-        """The data files that no version names."""
-        found = {
-            path.relative_to(self.root).as_posix()
-            for path in self.root.rglob("*.parquet")
-            if path.parent.name != "_delta_log"
-        }
-        if not self.ids():
-            return found
-        table = explorer.open_table(self.root)
-        for version in range(table.latest_version() + 1):
-            found -= set(table.snapshot(version=version).files(["path"])["path"].to_pylist())
-        return found
-
-    def operations(self) -> list[str]:
-        store = FaultyStore(str(self.root))
-        self.write(store)
-        assert self.ids() == self.statement.after
-        self.fresh()
-        return store.operations

@@ -8,7 +8,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -261,46 +261,130 @@ def test_columns_change_as_by_the_reference_which_goes_on_with_them(
 
 
 _CHECKED = {"delta.constraints.fine": "amount >= 0"}
-_REFUSED: dict[str, tuple[dict[str, str], str, Callable[[explorer.Table], Plan]]] = {
-    "add not null": ({}, "add columns (n int not null)", _add("n INT NOT NULL")),
-    "add default": (_DEFAULTS, "add columns (n int default 5)", _add("n INT DEFAULT 5")),
-    "add twice": ({}, "add columns (n int, N int)", _add("n INT, N INT")),
-    "add there": ({}, "add columns (place.CITY int)", _add("place.CITY INT")),
-    "add strange": ({}, "add columns (`a b` int)", _add("`a b` INT")),
-    "add nowhere": ({}, "add columns (amount.x int)", _add("amount.x INT")),
-    "add after nothing": ({}, "add columns (n int after x)", _add("n INT AFTER x")),
-    "rename unmapped": ({}, "rename column amount to a", _rename("amount", "a")),
-    "rename taken": (_MAPPED, "rename column amount to ID", _rename("amount", "ID")),
-    "rename case": (_MAPPED, "rename column amount to AMOUNT", _rename("amount", "AMOUNT")),
-    "rename checked": (
-        {**_MAPPED, **_CHECKED},
-        "rename column amount to a",
-        _rename("amount", "a"),
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Refused:
+    """`statement` is what the reference refuses, and `words` are those of our error."""
+
+    statement: str
+    plan: Callable[[explorer.Table], Plan]
+    words: str
+    properties: dict[str, str] = field(default_factory=dict)
+    kind: str = "invalid_argument"
+
+
+_REFUSED = {
+    "add not null": _Refused(
+        statement="add columns (n int not null)",
+        plan=_add("n INT NOT NULL"),
+        words="cannot be added with NOT NULL",
     ),
-    "drop unmapped": ({}, "drop column amount", _drop("amount")),
-    "drop partition": (_MAPPED, "drop column part", _drop("part")),
-    "drop checked": ({**_MAPPED, **_CHECKED}, "drop column amount", _drop("amount")),
-    "drop last": (
-        _MAPPED,
-        "drop columns (place.city, place.tags)",
-        _drop("place.city", "place.tags"),
+    "add default": _Refused(
+        statement="add columns (n int default 5)",
+        plan=_add("n INT DEFAULT 5"),
+        words="cannot be added with a default",
+        properties=_DEFAULTS,
     ),
-    "drop element": (_MAPPED, "drop column place.tags.element", _drop("place.tags.element")),
-    "narrow": (
-        {},
-        "alter column place.city type binary",
-        _change("place.city", data_type="BINARY"),
+    "add twice": _Refused(
+        statement="add columns (n int, N int)",
+        plan=_add("n INT, N INT"),
+        words="2 columns of the table are called `n`",
     ),
-    "not allowed": (
-        {},
-        "alter column amount type decimal(30,2)",
-        _change("amount", data_type="DECIMAL(30,2)"),
+    "add there": _Refused(
+        statement="add columns (place.CITY int)",
+        plan=_add("place.CITY INT"),
+        words="2 columns of `place` are called `city`",
     ),
-    "struct": (_WIDE, "alter column place type string", _change("place", data_type="STRING")),
-    "default unsupported": (
-        {},
-        "alter column amount set default 1",
-        _change("amount", default="1"),
+    "add strange": _Refused(
+        statement="add columns (`a b` int)",
+        plan=_add("`a b` INT"),
+        words="The column `a b` has a space",
+    ),
+    "add nowhere": _Refused(
+        statement="add columns (amount.x int)",
+        plan=_add("amount.x INT"),
+        words="amount has no columns of its own",
+    ),
+    "add after nothing": _Refused(
+        statement="add columns (n int after x)",
+        plan=_add("n INT AFTER x"),
+        words="There is no column x",
+    ),
+    "rename unmapped": _Refused(
+        statement="rename column amount to a",
+        plan=_rename("amount", "a"),
+        words="No column can be renamed: the table maps no columns",
+    ),
+    "rename taken": _Refused(
+        statement="rename column amount to ID",
+        plan=_rename("amount", "ID"),
+        words="There is a column id already",
+        properties=_MAPPED,
+        kind="already_exists",
+    ),
+    "rename case": _Refused(
+        statement="rename column amount to AMOUNT",
+        plan=_rename("amount", "AMOUNT"),
+        words="There is a column amount already",
+        properties=_MAPPED,
+        kind="already_exists",
+    ),
+    "rename checked": _Refused(
+        statement="rename column amount to a",
+        plan=_rename("amount", "a"),
+        words="The column amount would be renamed, and the constraint 'amount >= 0'",
+        properties={**_MAPPED, **_CHECKED},
+    ),
+    "drop unmapped": _Refused(
+        statement="drop column amount",
+        plan=_drop("amount"),
+        words="No column can be dropped: the table maps no columns",
+    ),
+    "drop partition": _Refused(
+        statement="drop column part",
+        plan=_drop("part"),
+        words="The table is partitioned by it",
+        properties=_MAPPED,
+    ),
+    "drop checked": _Refused(
+        statement="drop column amount",
+        plan=_drop("amount"),
+        words="The column amount would be dropped, and the constraint 'amount >= 0'",
+        properties={**_MAPPED, **_CHECKED},
+    ),
+    "drop last": _Refused(
+        statement="drop columns (place.city, place.tags)",
+        plan=_drop("place.city", "place.tags"),
+        words="It is the last column of place",
+        properties=_MAPPED,
+    ),
+    "drop element": _Refused(
+        statement="drop column place.tags.element",
+        plan=_drop("place.tags.element"),
+        words="place.tags.element cannot be dropped",
+        properties=_MAPPED,
+    ),
+    "narrow": _Refused(
+        statement="alter column place.city type binary",
+        plan=_change("place.city", data_type="BINARY"),
+        words="place.city cannot go from string to binary",
+    ),
+    "not allowed": _Refused(
+        statement="alter column amount type decimal(30,2)",
+        plan=_change("amount", data_type="DECIMAL(30,2)"),
+        words="amount cannot go from double to decimal(30,2)",
+    ),
+    "struct": _Refused(
+        statement="alter column place type string",
+        plan=_change("place", data_type="STRING"),
+        words="The type of place cannot be changed as a whole",
+        properties=_WIDE,
+    ),
+    "default unsupported": _Refused(
+        statement="alter column amount set default 1",
+        plan=_change("amount", default="1"),
+        words="The columns need the feature allowColumnDefaults",
     ),
 }
 
@@ -310,12 +394,13 @@ _REFUSED: dict[str, tuple[dict[str, str], str, Callable[[explorer.Table], Plan]]
 def test_what_the_reference_refuses_of_columns_is_refused(
     spark: SparkSession, tmp_path: Path, name: str
 ) -> None:
-    properties, statement, plan = _REFUSED[name]
-    ours, theirs = build_twins(spark, tmp_path, **properties)
+    case = _REFUSED[name]
+    ours, theirs = build_twins(spark, tmp_path, **case.properties)
     with pytest.raises(REFUSED):
-        sql(spark, theirs, f"alter table T {statement}")
-    with pytest.raises(DeltaError):
-        done(plan(explorer.open_table(ours)), tmp_path)
+        sql(spark, theirs, f"alter table T {case.statement}")
+    with pytest.raises(DeltaError, match=re.escape(case.words)) as refused:
+        done(case.plan(explorer.open_table(ours)), tmp_path)
+    assert refused.value.kind == case.kind
 
 
 @pytest.mark.parametrize("properties", [{}, _MAPPED], ids=["plain", "mapped"])

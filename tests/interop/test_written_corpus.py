@@ -33,7 +33,6 @@ from tests.interop.random_values import (
 )
 from tests.interop.reading import place_case
 from tests.interop.reading_spark import rows_of_frame
-from tests.interop.twins import REFUSED
 from tests.interop.written_files import WrittenFiles
 from tests.sampling import EVERYTHING, SEED
 
@@ -41,36 +40,12 @@ _STATEMENTS = [(mode, count) for mode in ("append", "overwrite") for count in (2
 _DIFFERENT = 20
 """Rows; more are these again and again."""
 
-_OF_THE_SPECIFICATION = frozenset(
-    {
-        "allowColumnDefaults",
-        "appendOnly",
-        "changeDataFeed",
-        "checkConstraints",
-        "checkpointProtection",
-        "clustering",
-        "columnMapping",
-        "deletionVectors",
-        "domainMetadata",
-        "generatedColumns",
-        "icebergCompatV1",
-        "icebergCompatV2",
-        "identityColumns",
-        "inCommitTimestamp",
-        "invariants",
-        "materializePartitionColumns",
-        "rowTracking",
-        "timestampNtz",
-        "typeWidening",
-        "typeWidening-preview",
-        "v2Checkpoint",
-        "vacuumProtocolCheck",
-        "variantShredding-preview",
-        "variantType",
-        "variantType-preview",
-    }
-)
-"""Features whose rules for writers are kept."""
+_REFUSED_FEATURES = frozenset({"collations", "geospatial", "liquid"})
+"""Features of tables of the corpus whose rules for writers no revision of the specification has:
+proposals, and a name from before `clustering`. A writer must not write without them."""
+
+_READ_OTHERWISE = frozenset({"kernel-compacted-log-files-table"})
+"""Tables that delta-spark reads otherwise before anything is written; interop.md says why."""
 
 _FILLED = ("delta.generationExpression", "delta.identity.")
 _RULES = ("delta.generationExpression", "delta.invariants")
@@ -97,7 +72,7 @@ class Written:
         """What of the table forbids the statement, in words that the error has."""
         listed = self.before.protocol.writer_features or ()
         for name in listed:
-            if name not in _OF_THE_SPECIFICATION:
+            if name in _REFUSED_FEATURES:
                 return str(name)
         is_append_only = self.metadata.configuration.get("delta.appendOnly") == "true"
         return "append-only" if is_append_only and self.mode == "overwrite" else None
@@ -238,16 +213,12 @@ def test_spark_writes_them_too_and_delta_spark_reads_the_same(
     table = _written(expected, tmp_path, mode, count, engine="spark", spark=spark)
     if table is None or expected.get("data_files") == "absent":
         return
-    reader = spark.read.format("delta")
-    theirs = {}
-    for version in (table.before.version, table.before.version + 1):
-        try:
-            frame = reader.option("versionAsOf", version).load(str(table.place))
-            theirs[version] = told_rows(rows_of_frame(frame), table.given)
-        except REFUSED:
-            theirs[version] = None
-    before, after = theirs.values()
-    ours = told_rows(explorer.read_rows(explorer.open_table(table.place).snapshot()), table.given)
-    assert (before is None) == (after is None)
-    if before == told_rows(explorer.read_rows(table.before), table.given):
-        assert after == ours  # where it read something else before, interop.md says what
+    reader, name = spark.read.format("delta"), expected["name"]
+    for snapshot in (table.before, explorer.open_table(table.place).snapshot()):
+        frame = reader.option("versionAsOf", snapshot.version).load(str(table.place))
+        same = told_rows(rows_of_frame(frame), table.given) == told_rows(
+            explorer.read_rows(snapshot), table.given
+        )
+        # what was removed before an overwrite may come back to it or not
+        if name not in _READ_OTHERWISE or snapshot is table.before:
+            assert same == (name not in _READ_OTHERWISE), snapshot.version

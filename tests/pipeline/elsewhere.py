@@ -29,7 +29,7 @@ from pyspark.sql import functions as fn
 import explorer
 from explorer import pipeline
 from explorer.errors import CancelledError, DeltaError
-from explorer.pipeline.writing.spark_gate import given_schema_of, take_through
+from explorer.pipeline.writing.spark_gate import apply_gate, given_schema_of
 from explorer.progress import Cancel, Progress
 from explorer.protocol.schema import ArrayType, parse_type_name
 from explorer.storage.local import LocalStore
@@ -244,10 +244,8 @@ def gated(spark: SparkSession) -> list[Any]:
     )
     frame = spark.range(99, 101, 1, 1).selectExpr("id", "array(id) list")
     plan = table.plan(given_schema_of(frame))
-    rows = take_through(frame.filter("id < 100"), plan, partitions=1)
-    (row,) = rows.frame.collect()
-    kind = _kind(take_through(frame, plan).frame.collect)
-    return [row["n"], row["id"], row["list"], rows.marks(), kind]
+    (row,) = apply_gate(frame.filter("id < 100"), plan, partitions=1).collect()
+    return [row["n"], row["id"], row["list"], _kind(apply_gate(frame, plan).collect)]
 
 
 def blamed(spark: SparkSession, table: explorer.Table) -> dict[str, str]:

@@ -23,7 +23,7 @@ _SAME = {
     "large": True,
     "diff": [0, 1, 0],
     "distinct": 3,
-    "gated": [1, 99, [99], {"n": 1}, "rows_refused"],
+    "gated": [1, 99, [99], "rows_refused"],
     "merged": {
         "ids": [1, 3, 4, 5],
         "drawn": [3, 4, 5],

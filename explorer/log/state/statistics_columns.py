@@ -206,8 +206,12 @@ def _places(metadata: Metadata) -> list[FieldPlace]:
 
 def _named_columns(named: str) -> dict[str, str]:
     """The columns of such a list, in small letters, each with how it is written there."""
-    texts = (text.strip() for text in _LISTED.findall(named))
-    return {_QUOTED.sub(_unquoted, text).lower(): text for text in texts}
+    return {_QUOTED.sub(_unquoted, text).lower(): text for text in listed_columns(named)}
+
+
+def listed_columns(named: str) -> list[str]:
+    """The names that `delta.dataSkippingStatsColumns` lists, as they stand there."""
+    return [name for text in _LISTED.findall(named) if (name := text.strip())]
 
 
 def _unquoted(found: re.Match[str]) -> str:

@@ -33,9 +33,11 @@ from explorer.protocol.schema import (
 )
 from explorer.protocol.schema_walk import render_path
 from explorer.table.counts import count
+from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.table.times import Clock, system_clock
 from explorer.transaction.read_version import read_version_of
+from explorer.transaction.rules.change import Described
 from explorer.transaction.rules.row_rules import not_null_rule
 from explorer.writing.columns.added_columns import AddedColumn, parse_added_columns
 from explorer.writing.columns.column_changes import (
@@ -80,7 +82,7 @@ def plan_add_columns(  # noqa: PLR0913  # what is added, who looks on, what make
     added = parse_added_columns(columns) if isinstance(columns, str) else tuple(columns)
     context = read_planning_context(table, clock, Watch(progress=progress, cancel=cancel))
     made_with = seed or uuid4()
-    found = add_columns(read_version_of(context.snapshot), added, ids=_ids(made_with))
+    found = add_columns(read_version_of(context.snapshot), added, ids=_SeededIds(made_with))
     names = _shown(found.paths)
     told = [
         {"column": _described(path, _as_given(item.field))} | _position_told(item.position)
@@ -121,14 +123,16 @@ def plan_rename_column(  # noqa: PLR0913  # what is renamed, who looks on, what 
     context = read_planning_context(table, clock, Watch(progress=progress, cancel=cancel))
     made_with = seed or uuid4()
     base = read_version_of(context.snapshot)
-    found = rename_column(base, column, new_name, maps_columns=map_columns, ids=_ids(made_with))
-    old = render_path(find_column(context.snapshot.schema, column))
-    new = render_path(found.paths[0])
+    found = rename_column(
+        base, column, new_name, maps_columns=map_columns, ids=_SeededIds(made_with)
+    )
+    former = find_column(context.snapshot.schema, column)
+    old, new = render_path(former), render_path(found.paths[0])
     wanted = _schema_plan(
         found,
         operation="RENAME COLUMN",
         commit_parameters={
-            "oldColumnPath": _told(find_column(context.snapshot.schema, column)),
+            "oldColumnPath": _told(former),
             "newColumnPath": _told(found.paths[0]),
         },
         reason=f"Renames {old[:_SHOWN]}.",
@@ -139,7 +143,7 @@ def plan_rename_column(  # noqa: PLR0913  # what is renamed, who looks on, what 
             "map_columns": map_columns,
         },
         undo=f"rename {new[:_SHOWN]} back",
-        warnings=_readers_stop(context, "renamed"),
+        warnings=_readers_stop(context.snapshot, "renamed"),
     )
     return build_plan(context, wanted, seed=made_with, losers=losers)
 
@@ -167,7 +171,7 @@ def plan_drop_columns(  # noqa: PLR0913  # what is dropped, who looks on, what m
     context = read_planning_context(table, clock, Watch(progress=progress, cancel=cancel))
     made_with = seed or uuid4()
     base = read_version_of(context.snapshot)
-    found = drop_columns(base, columns, maps_columns=map_columns, ids=_ids(made_with))
+    found = drop_columns(base, columns, maps_columns=map_columns, ids=_SeededIds(made_with))
     paths = [render_path(path) for path in found.paths]
     names = _shown(found.paths)
     wanted = _schema_plan(
@@ -179,7 +183,7 @@ def plan_drop_columns(  # noqa: PLR0913  # what is dropped, who looks on, what m
         "optimize --purge or another rewrite, and vacuum.",
         parameters={"action": "drop", "asked": paths, "map_columns": map_columns},
         undo=f"restore version {context.snapshot.version}",
-        warnings=_readers_stop(context, "dropped"),
+        warnings=_readers_stop(context.snapshot, "dropped"),
     )
     return build_plan(context, wanted, seed=made_with, losers=losers)
 
@@ -222,7 +226,7 @@ def plan_change_column(  # noqa: PLR0913  # what is changed, who looks on, what 
     context = read_planning_context(table, clock, Watch(progress=progress, cancel=cancel))
     made_with = seed or uuid4()
     base = read_version_of(context.snapshot)
-    found = change_column(base, column, wanted, ids=_ids(made_with))
+    found = change_column(base, column, wanted, ids=_SeededIds(made_with))
     path = found.paths[0]
     schemas = found.before.schema, found.after.schema
     name = render_path(path)
@@ -284,7 +288,7 @@ def _schema_plan(  # noqa: PLR0913  # what becomes of it, and how each reader is
     )
 
 
-class _ids:  # noqa: N801  # called like the function that it stands for
+class _SeededIds:
     """New ids and names that follow from a seed: planned twice, they are the same."""
 
     def __init__(self, seed: UUID) -> None:
@@ -370,13 +374,12 @@ def _shown(paths: Sequence[FieldPath]) -> str:
     return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
 
 
-def _readers_stop(context: PlanningContext, what: str) -> tuple[Verdict, ...]:
+def _readers_stop(snapshot: Snapshot, what: str) -> tuple[Verdict, ...]:
     """Who reads across the change and cannot go on by himself."""
-    table = context.snapshot.metadata.configuration
-    feed = table.get("delta.enableChangeDataFeed", "").lower() == "true"
+    table = Described(protocol=snapshot.protocol, metadata=snapshot.metadata)
     more = (
         " So does Delta Spark with a range of the change data feed across this version."
-        if feed
+        if table.has_active("changeDataFeed")
         else ""
     )
     return (

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from explorer.log.actions.columns import ADD_COLUMNS
 from explorer.log.reconcile.key_columns import keys_of
-from explorer.pipeline.changing.attempts import (
+from explorer.pipeline.removing.attempts import (
     leaving_nothing,
     remove_other_attempts,
     run_until_committed,
@@ -135,13 +135,13 @@ class _Delete:
             leaving = find_leaving(candidates, found)
             records = records_deletes(leaving)
             changes = let_leave(statement, place, leaving, records=records)
-            remove_other_attempts(statement, changes)
+            problems = remove_other_attempts(statement, place, changes)
         metrics = {
             **changes.file_metrics(),
             **({} if leaving.num_rows is None else {"numDeletedRows": leaving.num_rows}),
             **times(began, scanned),
         }
-        return statement.commit(changes, metrics, watch=self.watch)
+        return statement.commit(changes, metrics, problems=problems, watch=self.watch)
 
 
 def check_removable(statement: ChangeStatement, candidates: Candidates) -> None:

@@ -10,17 +10,16 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from explorer.errors import CorruptDataError
 from explorer.log.actions.columns import string_column
 from explorer.pipeline.changing._change_tasks import ReadRowsToChange
-from explorer.pipeline.changing.attempts import (
+from explorer.pipeline.changing.delete import check_removable, times
+from explorer.pipeline.removing.attempts import (
     leaving_nothing,
     remove_other_attempts,
     run_until_committed,
 )
-from explorer.pipeline.changing.delete import check_removable, times
 from explorer.pipeline.removing.finding import find_rows, only_spark_evaluates, parse_where
-from explorer.pipeline.removing.leaving import Leaving, find_leaving, let_leave
+from explorer.pipeline.removing.leaving import check_updated, find_leaving, let_leave
 from explorer.pipeline.removing.workplace import (
     Engine,
     Workplace,
@@ -33,7 +32,6 @@ from explorer.protocol.schema import StructType
 from explorer.rows.stored_rows import rows_to_change
 from explorer.scan.sql.table_expressions import StatementTime
 from explorer.storage.ports import WriteStore
-from explorer.table.counts import count
 from explorer.table.frames import sum_of
 from explorer.table.table import Table
 from explorer.table.times import utc_time
@@ -44,6 +42,7 @@ from explorer.writing.changes.changed_rows import (
     BEFORE,
     KIND,
     ROW_ID,
+    TOLD_CHANGES,
     UPDATE,
     ChangedRowFiles,
     ChangeForm,
@@ -52,9 +51,10 @@ from explorer.writing.changes.changed_rows import (
 )
 from explorer.writing.changes.row_changes import needs_change_data
 from explorer.writing.changes.set_values import UpdatePlan, plan_update
-from explorer.writing.gate.arrow_gate import ArrowGate
+from explorer.writing.gate.arrow_gate import ArrowGate, one_batch
 from explorer.writing.gate.plan import GatePlan
 from explorer.writing.gate.planning import plan_gate
+from explorer.writing.gate.whole_structs import check_whole
 from explorer.writing.statements.change_statement import (
     ChangeOptions,
     ChangeStatement,
@@ -172,7 +172,8 @@ class _Update:
         place = choose_workplace(
             self.store,
             candidates.files,
-            only_spark_evaluates(predicate) or job.needs_spark(),
+            (only_spark_evaluates(predicate) if candidates.asked.num_rows else None)
+            or job.needs_spark(),
             engine=self.engine,
             spark=self.spark,
             watch=self.watch,
@@ -182,19 +183,22 @@ class _Update:
             scanned = time.monotonic()
             leaving = find_leaving(candidates, found)
             files = leaving.files_with(whole=True)
-            if not files.num_rows:
-                return WriteResult(version=None, operation=OPERATION)
-            told, rules = job.write(place, files)
+            told, rules = TOLD_CHANGES.empty_table(), None
+            if files.num_rows:
+                told, rules = job.write(place, files)
             written, feed = split_told(told)
-            _check_counts(leaving, written)
+            if leaving.num_rows is not None:
+                check_updated(leaving.num_rows, sum_of(written.column("num_rows")))
             changes = replace(let_leave(statement, place, leaving), written=written, feed=feed)
-            remove_other_attempts(statement, changes)
+            problems = remove_other_attempts(statement, place, changes)
         metrics = {
             **changes.file_metrics(),
             "numUpdatedRows": sum_of(written.column("num_rows")),
             **times(began, scanned),
         }
-        return statement.commit(changes, metrics, validated=rules, watch=self.watch)
+        return statement.commit(
+            changes, metrics, validated=rules, problems=problems, watch=self.watch
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,6 +236,10 @@ class _RowsOfUpdate:
         return write_frame(place, statement, frame, gate, form), gate.rules()
 
     def _gate(self, given: StructType) -> GatePlan:
+        by_name = {item.name: item.data_type for item in given.fields}
+        for item in self.statement.snapshot.schema.fields:
+            if item.name in self.plan.tree:
+                check_whole((item.name,), by_name[item.name], item.data_type)
         return plan_gate(
             self.statement.protocol,
             self.statement.metadata,
@@ -257,7 +265,7 @@ class _RowsOfUpdate:
         return pa.Table.from_batches([made.written()]), plan.rules()
 
     def _changed(self, rows: pa.RecordBatch, gate: ArrowGate, form: ChangeForm) -> pa.RecordBatch:
-        (made,) = gate.apply(self.plan.apply(rows)).combine_chunks().to_batches()
+        made = one_batch(gate.apply(self.plan.apply(rows)))
         names = [name for name in rows.schema.names if name != ROW_ID]
         carried = {
             KIND: lambda: string_column([UPDATE] * rows.num_rows),
@@ -269,17 +277,4 @@ class _RowsOfUpdate:
         return pa.RecordBatch.from_arrays(
             [*made.columns, *(carried[name]() for name in form.carried)],
             names=[*made.schema.names, *form.carried],
-        )
-
-
-def _check_counts(leaving: Leaving, written: pa.Table) -> None:
-    """Each row that leaves a file has come into another one."""
-    wanted, found = leaving.num_rows, sum_of(written.column("num_rows"))
-    if wanted is not None and wanted != found:
-        raise CorruptDataError(
-            "Not every row that was found was updated.",
-            reason=f"Found were {count(wanted, 'row')}, and written {count(found, 'row')}.",
-            remedy="Nothing was committed. Check the statistics of the table's files, and report "
-            "this.",
-            spec="Per-file Statistics",
         )

@@ -20,6 +20,7 @@ from explorer.protocol.arrow_types import arrow_schema
 from explorer.protocol.schema import VARIANT, StructField, StructType
 from explorer.protocol.schema_walk import render_path, walk_types
 from explorer.table.frames import believed_sizes
+from explorer.writing.gate.arrow_gate import one_batch
 from explorer.writing.gate.plan import GatePlan
 from explorer.writing.gate.planning import plan_gate
 from explorer.writing.gate.sent_rows import SentRows
@@ -65,8 +66,7 @@ class FewRows:
         sent = SentRows(given=self.given.schema, sent=self.given.schema)
         parts = [part for batch in batches for part in sent.conform(batch)]
         table = pa.Table.from_batches(parts, schema)
-        found = table.combine_chunks().to_batches()
-        self.whole = found[0] if found else pa.RecordBatch.from_pylist([], schema)
+        self.whole = one_batch(table)
         return self.whole
 
 

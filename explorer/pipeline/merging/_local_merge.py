@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from explorer.log.actions.columns import int64_column, string_column
-from explorer.pipeline.changing.attempts import leaving_nothing, remove_other_attempts
 from explorer.pipeline.changing.delete import check_removable, times
 from explorer.pipeline.merging._pairs import several_partners
 from explorer.pipeline.merging._partners import Partners
+from explorer.pipeline.removing.attempts import leaving_nothing, remove_other_attempts
 from explorer.pipeline.removing.finding import count_rows
 from explorer.pipeline.removing.leaving import Leaving, find_leaving, let_leave
 from explorer.pipeline.removing.workplace import Workplace
@@ -42,7 +42,7 @@ from explorer.writing.changes.changed_rows import (
 )
 from explorer.writing.changes.found_rows import FOUND, found_table
 from explorer.writing.changes.row_changes import needs_change_data
-from explorer.writing.gate.arrow_gate import ArrowGate
+from explorer.writing.gate.arrow_gate import ArrowGate, one_batch
 from explorer.writing.gate.plan import GatePlan
 from explorer.writing.merging.resolving import Kept, ResolvedClause, ResolvedMerge, SourceColumn
 from explorer.writing.merging.told import merge_metrics
@@ -88,11 +88,13 @@ class LocalMerge:
             taken, paired = self._match()
             scanned = time.monotonic()
             leaving = find_leaving(candidates, self._found(taken))
-            changes = let_leave(statement, place, leaving)
             new = pc.filter(_numbers(self.source), pc.invert(pa.array(paired)))
             written = self._write(statement, taken, new, leaving)
-            changes = replace(changes, written=written.files, feed=written.feed)
-            remove_other_attempts(statement, changes)
+            # vectors last: rows that cannot be written fail before there are any
+            changes = replace(
+                let_leave(statement, place, leaving), written=written.files, feed=written.feed
+            )
+            problems = remove_other_attempts(statement, place, changes)
         metrics = merge_metrics(
             merge.request, changes, source_rows=self.source.num_rows, by_clause=written.counts
         )
@@ -101,6 +103,7 @@ class LocalMerge:
             {**metrics, **times(self.began, scanned)},
             validated=written.validated,
             marks=written.marks,
+            problems=problems,
             watch=self.watch,
         )
 
@@ -252,8 +255,7 @@ def _through(
             case _:
                 raise AssertionError("only whole columns are set here")
     given = pa.RecordBatch.from_arrays(arrays, names=list(item.columns))
-    (rows,) = gate.apply(given).combine_chunks().to_batches()
-    return rows
+    return one_batch(gate.apply(given))
 
 
 def _kinds(kind: str, rows: pa.RecordBatch) -> pa.Array:

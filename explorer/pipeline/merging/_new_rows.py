@@ -34,8 +34,9 @@ from explorer.writing.changes.changed_rows import (
 from explorer.writing.gate.plan import GatePlan, IdentityValue
 from explorer.writing.gate.planning import plan_gate, plan_value
 from explorer.writing.gate.refusals import Refusal
+from explorer.writing.gate.whole_structs import check_whole
 from explorer.writing.merging.clauses import ClauseAction
-from explorer.writing.merging.resolving import ResolvedClause, ResolvedMerge, check_whole
+from explorer.writing.merging.resolving import ResolvedClause, ResolvedMerge
 from explorer.writing.statements.change_statement import ChangeStatement
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ class NewRows:
         given = {field.name: field.data_type for field in given_schema_of(frame).fields}
         for column in self.merge.schema.fields:
             if column.name in item.columns:
-                check_whole((column.name,), given[column.name], column.data_type)
+                check_whole((column.name,), given[column.name], column.data_type, merges=True)
 
     def _plan(self, item: ResolvedClause, frame: DataFrame) -> GatePlan:
         statement = self.statement

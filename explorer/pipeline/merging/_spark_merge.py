@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from explorer.errors import UnsupportedError
-from explorer.pipeline.changing.attempts import leaving_nothing, remove_other_attempts
 from explorer.pipeline.changing.delete import check_removable, times
 from explorer.pipeline.jobs.watching_jobs import watched
 from explorer.pipeline.merging._candidates import find_files
@@ -29,8 +28,9 @@ from explorer.pipeline.merging._pairs import (
 from explorer.pipeline.merging._source import SparkSource
 from explorer.pipeline.native.pushdown import quoted
 from explorer.pipeline.reading.reading import plan_read
+from explorer.pipeline.removing.attempts import leaving_nothing, remove_other_attempts
 from explorer.pipeline.removing.finding import count_rows
-from explorer.pipeline.removing.leaving import Leaving, find_leaving, let_leave
+from explorer.pipeline.removing.leaving import Leaving, check_updated, find_leaving, let_leave
 from explorer.pipeline.removing.workplace import Workplace
 from explorer.pipeline.tasks.mapped_batches import map_batches
 from explorer.progress import Watch
@@ -94,10 +94,13 @@ class SparkMerge:
                 scanned = time.monotonic()
                 leaving = find_leaving(candidates, self._found(candidates, found))
                 written = self._write(statement, pairs, leaving, found)
+            for number, item in enumerate(merge.clauses):
+                if item.clause.action == "update":
+                    check_updated(found.counts.get(number, 0), written.counts.get(number, 0))
             changes = let_leave(statement, place, leaving)
             files, feed = split_told(written.told.select(TOLD_CHANGES.names))
             changes = replace(changes, written=files, feed=feed)
-            remove_other_attempts(statement, changes)
+            problems = remove_other_attempts(statement, place, changes)
         counts = {**written.counts, **found.counts}
         metrics = merge_metrics(
             merge.request, changes, source_rows=source.num_rows, by_clause=counts
@@ -107,6 +110,7 @@ class SparkMerge:
             {**metrics, **times(self.began, scanned)},
             validated=written.validated,
             marks=written.marks,
+            problems=problems,
             watch=self.watch,
         )
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from explorer.errors import UnsupportedError
-from explorer.pipeline.changing.attempts import run_until_committed
 from explorer.pipeline.merging._choice import FewRows, choose_local
 from explorer.pipeline.merging._local_merge import LocalMerge
+from explorer.pipeline.removing.attempts import run_until_committed
 from explorer.pipeline.removing.workplace import Engine, check_engine
 from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, rows_given
 from explorer.pipeline.writing.places import open_place

@@ -10,6 +10,7 @@ from uuid import uuid5
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.errors import CorruptDataError
 from explorer.log.actions.columns import ADD_COLUMNS, int32_column, string_column
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.pipeline.removing._record_tasks import RecordRows
@@ -19,6 +20,7 @@ from explorer.pipeline.rewrite.write_files import GROUP, NUM_TARGETS, TARGET
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS
 from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.rows.stored_rows import rows_to_change
+from explorer.table.counts import count
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 from explorer.writing.changes.candidates import Candidates, live_rows
@@ -91,6 +93,18 @@ class Leaving:
         return pa.concat_tables([files, self.whole.select(files.schema.names)])
 
 
+def check_updated(found: int, written: int) -> None:
+    """Raise `CorruptDataError` unless each row that leaves a file has come into another one."""
+    if found != written:
+        raise CorruptDataError(
+            "Not every row that was found was updated.",
+            reason=f"Found were {count(found, 'row')}, and written {count(written, 'row')}.",
+            remedy="Nothing was committed. Check the statistics of the table's files, and report "
+            "this.",
+            spec="Per-file Statistics",
+        )
+
+
 def find_leaving(candidates: Candidates, found: pa.Table) -> Leaving:
     """The files that go as a whole, and those of rows that were found."""
     snapshot, asked = candidates.snapshot, candidates.asked
@@ -107,8 +121,7 @@ def let_leave(
     """Take the rows out of their files. With `records` their change data are written too, each as a
     deleted row.
 
-    Raises what reading and writing files raise; then new files may be left, whose names have the
-    statement's id.
+    Raises what reading and writing files raise; then new files may be left, for `remove_files_of`.
     """
     snapshot = leaving.snapshot
     gone = [leaving.emptied]

@@ -8,7 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from explorer.errors import Problem
 from explorer.log.actions.columns import ADD_COLUMNS, int64_column, string_column
+from explorer.pipeline.removing.attempts import leaving_nothing, remove_other_attempts
 from explorer.pipeline.removing.finding import find_rows, only_spark_evaluates, parse_where
 from explorer.pipeline.removing.leaving import (
     find_leaving,
@@ -24,7 +26,6 @@ from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.transaction.row_ids import ID_COLUMNS
 from explorer.writing.changes.candidates import Candidates, find_candidates
 from explorer.writing.changes.row_changes import RowChanges
-from explorer.writing.files.leftovers import raise_with, remove_files_named
 from explorer.writing.files.row_files import names_of
 from explorer.writing.statements.change_statement import ChangeOptions, ChangeStatement
 from explorer.writing.statements.row_statement import RowStatement
@@ -39,23 +40,20 @@ class ReplacedRows:
     where: str
     place: Workplace
 
-    def leave(self, written: pa.Table) -> RowChanges:
-        """Look for the rows, and take them out of their files; `written` are the new files of the
-        statement, all of which go again where this raises."""
-        try:
+    def leave(self, written: pa.Table) -> tuple[RowChanges, tuple[Problem, ...]]:
+        """Look for the rows, and take them out of their files; with what is left of other attempts.
+        `written` are the new files of the statement, all of which go again where this raises."""
+        with leaving_nothing(self.statement, self.place):
             found = find_rows(self.place, self.candidates, self.where)
             leaving = find_leaving(self.candidates, found)
             records = records_deletes(leaving)
             changes = let_leave(self.statement, self.place, leaving, records=records)
-            if not records:
-                return changes
-            files = _files_of(self.statement, written)
-            inserts = record_rows(self.statement, self.place, files, "insert")
-            return replace(changes, feed=pa.concat_tables([changes.feed, inserts]))
-        except BaseException as error:
-            store = self.statement.target.store
-            raise_with(remove_files_named(store, str(self.statement.id)), error)
-            raise
+            if records:
+                files = _files_of(self.statement, written)
+                inserts = record_rows(self.statement, self.place, files, "insert")
+                changes = replace(changes, feed=pa.concat_tables([changes.feed, inserts]))
+            kept = names_of(written)
+            return changes, remove_other_attempts(self.statement, self.place, changes, kept)
 
 
 def rows_to_replace(

@@ -58,44 +58,6 @@ def given_schema_of(frame: DataFrame) -> StructType:
     return parse_schema(frame.schema.json())
 
 
-class GatedRows:
-    """Rows that have gone through the gate, for one action on `frame`."""
-
-    def __init__(self, frame: DataFrame, plan: GatePlan) -> None:
-        from pyspark.sql import Observation
-
-        self._steps = {
-            item.field.name: item.source.identity.step or 0
-            for item in plan.columns
-            if isinstance(item.source, IdentityValue)
-        }
-        self._seen = Observation() if self._steps else None
-        self.frame = frame if self._seen is None else frame.observe(self._seen, *self._last())
-
-    def marks(self) -> dict[str, int]:
-        """The last number given out, for each identity column that got some, after the action has
-        come to its end; before that it waits."""
-        if self._seen is None:
-            return {}
-        found = self._seen.get
-        last = {name: found[str(at)] for at, name in enumerate(self._steps)}
-        return {name: int(number) for name, number in last.items() if number is not None}
-
-    def _last(self) -> Iterator[Column]:
-        from pyspark.sql import functions as fn
-
-        for at, (name, step) in enumerate(self._steps.items()):
-            last = fn.max if step > 0 else fn.min
-            yield last(_of(name)).alias(str(at))
-
-
-def take_through(
-    frame: DataFrame, plan: GatePlan, *, partitions: int = MAX_PARTITIONS
-) -> GatedRows:
-    """As `apply_gate`, with the marks of identity columns, which the same commit has to move."""
-    return GatedRows(apply_gate(frame, plan, partitions=partitions), plan)
-
-
 def apply_gate(
     frame: DataFrame,
     plan: GatePlan,
@@ -111,8 +73,7 @@ def apply_gate(
     `watching` that is an `InvalidArgumentError` of kind `rows_refused`. `partitions` is how many
     of them the frame has at most, by which identity columns get their numbers: partition p of P
     gets every P-th one, so that no task has to know of another. Several frames of one statement
-    share P, and each counts its own from another `first_partition` on. Where there are some,
-    `take_through` says which was the last.
+    share P, and each counts its own from another `first_partition` on.
 
     Raises what analysing the table's own expressions raises, as `DeltaError`.
     """

@@ -185,10 +185,10 @@ class _Job:
                 statement, engine=self.engine, spark=session, watch=self.watch
             )
         written = self._write(statement)
-        leaving = None if replaced is None else replaced.leave(written.files)
+        leaving, more = (None, ()) if replaced is None else replaced.leave(written.files)
         found = statement.commit(written.files, written.marks, leaving=leaving, watch=self.watch)
         if isinstance(found, WriteResult):
-            return replace(found, problems=(*written.problems, *found.problems))
+            return replace(found, problems=(*written.problems, *more, *found.problems))
         is_rereadable = isinstance(rows, SparkRows) or rows.is_rereadable
         may_begin_again = is_rereadable and statement.may_begin_again(found)
         return _Lost(conflict=found, is_for_another_try=may_begin_again)

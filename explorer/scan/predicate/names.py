@@ -29,6 +29,15 @@ def resolve_name(names: tuple[str, ...], schema: StructType) -> ColumnReference:
     return ColumnReference(path=tuple(path), data_type=current)
 
 
+def column_of_name(name: str, schema: StructType) -> StructField | None:
+    """The column that is called just so, dots and all: the very name, else whatever its case where
+    one column has it."""
+    same = [item for item in schema.fields if item.name.lower() == name.lower()]
+    exact = [item for item in same if item.name == name]
+    found = exact or same
+    return found[0] if len(found) == 1 else None
+
+
 def _field(name: str, struct: StructType, place: tuple[str, ...]) -> StructField:
     found = [field for field in struct.fields if field.name.lower() == name.lower()]
     if len(found) == 1:

@@ -83,7 +83,7 @@ class ThreadedOutput:
         """Further rows, in row groups of up to `ROWS_PER_GROUP`."""
         for start in range(0, rows.num_rows, ROWS_PER_GROUP):
             group = rows.slice(start, ROWS_PER_GROUP)
-            # before the other is waited for, so that no thread is
+            # begun before the former group is waited for, so that no thread stands idle
             jobs = self._threads.encode(group, self._settings)
             try:
                 self.settle()

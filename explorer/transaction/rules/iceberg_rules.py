@@ -9,11 +9,10 @@ from typing import Final
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.protocol.features.column_mapping import field_id
+from explorer.protocol.features.column_mapping import field_id, physical_name
 from explorer.protocol.features.iceberg import (
     ICEBERG_V1,
     ICEBERG_V2,
-    ids_by_way,
     nested_ids,
     ways_into,
 )
@@ -25,6 +24,7 @@ from explorer.protocol.schema import (
     DecimalType,
     MapType,
     PrimitiveType,
+    StructField,
     StructType,
     render_type,
 )
@@ -185,11 +185,7 @@ def _nested(schema: StructType, name: str) -> Problems:
     """Elements of arrays, keys and values of maps have ids, kept by the field around them and
     named by the way to them, as `col.value.element`."""
     fields = [place.field for place in walk_fields(schema)]
-    lacking = [
-        field.name
-        for field in fields
-        if len(ids_by_way(field)) < len(list(ways_into(field.data_type)))
-    ]
+    lacking = [field.name for field in fields if not _has_nested_ids(field)]
     if lacking:
         yield _problem(name, f"Elements, keys and values of {shown(lacking)} have no ids.")
     nested = [number for field in fields for number in nested_ids(field).values()]
@@ -199,6 +195,14 @@ def _nested(schema: StructType, name: str) -> Problems:
     counts = Counter(number for number in (*nested, *known) if _is_id(number))
     if twice := [str(number) for number, count in counts.items() if count > 1]:
         yield _problem(name, f"Ids are given out twice: {shown(twice)}.")
+
+
+def _has_nested_ids(field: StructField) -> bool:
+    """Whether all of them are under one name: a reader looks by one."""
+    ways, ids = list(ways_into(field.data_type)), nested_ids(field)
+    # the specification says the name, and a renamed column keeps its keys
+    names = {field.name, physical_name(field, "name")}
+    return any(all(f"{name}{way}" in ids for way in ways) for name in names)
 
 
 def _is_id(number: object) -> bool:

@@ -30,6 +30,7 @@ from explorer.writing.files.row_files import (
     change_data_form,
     row_form,
 )
+from explorer.writing.gate.arrow_gate import one_batch
 
 KIND: Final = "delta_explorer.kind"
 """What becomes of a row: one of the three below."""
@@ -150,7 +151,7 @@ class ChangedRowFiles:
             for batch, is_feed in told
         ]
         return (
-            pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+            one_batch(pa.Table.from_batches(batches))
             if any(batch.num_rows for batch in batches)
             else batches[0]
         )

@@ -68,12 +68,6 @@ def join_found(parts: pa.Table, counts: Mapping[str, tuple[int, int]] | None = N
     return found_table([(path, found, *told[path]) for path, found in every.items()])
 
 
-def positions_by_path(found: pa.Table) -> dict[str, bytes]:
-    """The positions of each file, as bytes."""
-    paths, positions = (found.column(name).to_pylist() for name in ("path", POSITIONS))
-    return dict(zip(paths, positions, strict=True))
-
-
 def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
     for batch in table.to_batches(max_chunksize=1024):
         yield from batch.to_pylist()

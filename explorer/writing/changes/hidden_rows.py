@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
-from uuid import UUID, uuid5
+from uuid import UUID
 
 import pyarrow as pa
 from pyroaring import BitMap64
@@ -32,7 +32,7 @@ from explorer.rows.data_file.deletion_vectors import read_deletion_vectors
 from explorer.storage.ports import WriteStore
 from explorer.table.snapshot import Snapshot
 from explorer.writing.changes.found_rows import parse_positions
-from explorer.writing.files.leftovers import raise_without
+from explorer.writing.files.leftovers import raise_without, vector_id
 
 _FILE_BYTES: Final = 2 * 2**20
 """Of vectors in one file, as the reference packs them; a single one may be larger."""
@@ -136,7 +136,7 @@ class _Packed:
         return self.bodies
 
     def _write(self) -> None:
-        unique = uuid5(self.statement, f"vectors/{len(self.paths)}")
+        unique = vector_id(self.statement, len(self.paths))
         configuration = self.snapshot.metadata.configuration
         prefix = ""
         if RANDOMIZE_FILE_PREFIXES.value_of(configuration):

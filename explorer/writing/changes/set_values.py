@@ -32,13 +32,13 @@ from explorer.protocol.schema import (
 )
 from explorer.protocol.schema_walk import render_path, walk_types
 from explorer.scan.predicate.calculations import Calculation, parse_calculation
-from explorer.scan.predicate.names import resolve_name
+from explorer.scan.predicate.names import column_of_name, resolve_name
 from explorer.scan.predicate.parse import names_of, parse_sql
 from explorer.scan.sql.table_expressions import StatementTime, check_table_expression
 from explorer.writing.gate.arrow_gate import row_values
 from explorer.writing.gate.calculated_values import NotCalculatedError, calculate
 from explorer.writing.gate.plan import TableExpression
-from explorer.writing.gate.refusals import not_computed
+from explorer.writing.gate.refusals import mismatch, not_computed
 
 _DEFAULT = "default"
 
@@ -142,9 +142,13 @@ def plan_update(
         for item in schema.fields
         if item.data_type != VOID
         and item.name not in defaults
-        and (item.name in tree or not (generated and GENERATION_KEY in item.metadata))
+        and (item.name in tree or not (generated and _is_generated(item)))
     )
     return UpdatePlan(kept=kept, tree=tree, identities=identities)
+
+
+def _is_generated(item: StructField) -> bool:
+    return isinstance(item.metadata.get(GENERATION_KEY), str)  # as at the gate
 
 
 def _identities(protocol: Protocol, schema: StructType) -> Iterator[str]:
@@ -155,6 +159,10 @@ def _identities(protocol: Protocol, schema: StructType) -> Iterator[str]:
 
 
 def _path(name: str, schema: StructType) -> tuple[str, ...]:
+    """A name as the schema has it; a column's own name first, for it may hold a dot."""
+    whole = column_of_name(name, schema) if isinstance(name, str) else None
+    if whole is not None:
+        return _settable((whole.name,), whole.data_type)
     names = names_of(parse_sql(name)) if isinstance(name, str) else None
     if names is None:
         raise InvalidArgumentError(
@@ -162,7 +170,18 @@ def _path(name: str, schema: StructType) -> tuple[str, ...]:
             reason="SET gives each value to a column, or to a field inside of structs.",
             remedy="Write a name, as price or address.city; one with other signs in backticks.",
         )
-    return resolve_name(names, schema).path
+    found = resolve_name(names, schema)
+    return _settable(found.path, found.data_type)
+
+
+def _settable(path: tuple[str, ...], kind: DataType) -> tuple[str, ...]:
+    if kind == VOID:
+        raise mismatch(
+            f"`{render_path(path)[:120]}` cannot be set.",
+            "Its type is void, which holds nothing but nulls.",
+            "Leave it out, or change the type of the column first.",
+        )
+    return path
 
 
 def _assignment(

@@ -53,6 +53,8 @@ def with_type_changed(table: Described, path: FieldPath, text: str) -> StructTyp
             "its fields.",
             spec="Type Widening",
         )
+    length = lengths_of(asked).get(())
+    _check_char(schema, path, length)
     changes: list[dict[str, str]] = []
     outer = next(
         path[: len(path) - at]
@@ -75,7 +77,23 @@ def with_type_changed(table: Described, path: FieldPath, text: str) -> StructTyp
         )
 
     changed = with_fields_at(with_type_at(schema, path, lambda _: wanted), outer[:-1], retyped)
-    return with_length_at(changed, schema, path, lengths_of(asked).get(()))
+    return with_length_at(changed, schema, path, length)
+
+
+def _check_char(schema: StructType, path: FieldPath, length: str | None) -> None:
+    """Raise for a CHAR that was not one of this length: rows that are there are not padded to it,
+    and would no longer be equal to new ones."""
+    column = next(item for item in schema.fields if item.name == path[0])
+    former = lengths_of(column).get(path[1:])
+    if length is None or not length.startswith("char") or length == former:
+        return
+    shown = render_path(path)[:_SHOWN]
+    raise InvalidArgumentError(
+        f"{shown} cannot become {length}.",
+        reason="The text that is there is not padded to that length.",
+        remedy="Make it a VARCHAR that is long enough, or a STRING.",
+        spec="Column Metadata",
+    )
 
 
 def _parse_type(text: str, path: FieldPath) -> StructField:

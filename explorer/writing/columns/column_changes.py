@@ -13,6 +13,7 @@ from typing import Final
 from uuid import uuid4
 
 from explorer.errors import InvalidArgumentError
+from explorer.log.state.statistics_columns import listed_columns
 from explorer.protocol.actions import FieldPath, Metadata
 from explorer.protocol.features.clustering import clustering_in
 from explorer.protocol.features.column_ids import has_column_ids, map_columns
@@ -314,8 +315,16 @@ def _with_statistics_of(
     named = STATS_COLUMNS.value_of(metadata.configuration)
     if named is None:
         return metadata.configuration
-    ways = [way_of(parse_path(text.strip())) for text in named.split(",") if text.strip()]
-    shown = ",".join(render_path(way) for way in ways if way is not None)
+    listed = listed_columns(named)
+    former = [parse_path(text) for text in listed]
+    ways = [way_of(path) for path in former]
+    if ways == former:
+        return metadata.configuration
+    shown = ",".join(
+        text if way == path else render_path(way)
+        for text, path, way in zip(listed, former, ways, strict=True)
+        if way is not None
+    )
     return {**metadata.configuration, STATS_COLUMNS.name: shown}
 
 

@@ -11,12 +11,7 @@ from explorer.log.plain_arrays import TRUE
 from explorer.protocol.paths import encode_path
 
 
-def adds_of(
-    written: pa.Table,
-    *,
-    tags: Mapping[str, str] | None = None,
-    clustering_provider: str | None = None,
-) -> pa.Table:
+def adds_of(written: pa.Table, *, tags: Mapping[str, str] | None = None) -> pa.Table:
     """The adds of what was written, with the schema `WRITTEN_ROWS`, each with these `tags`. They
     have no row ids, which the commit gives."""
     count = written.num_rows
@@ -30,6 +25,4 @@ def adds_of(
     }
     if tags:
         arrays["tags"] = string_map_column([tags] * count)
-    if clustering_provider is not None:
-        arrays["clustering_provider"] = string_column([clustering_provider] * count)
     return pa.table(arrays)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID, uuid5
 
 from explorer.errors import DeltaError, NotFoundError, Problem
 from explorer.protocol.filenames import LOG_FOLDER
@@ -19,6 +20,7 @@ from explorer.storage.tree import TreeStore, walk
 from explorer.table.counts import count
 
 _SHOWN: Final = 5
+_VECTOR: Final = "deletion_vector_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +70,8 @@ def raise_with(left: Leftovers, error: BaseException) -> None:
     told = left.sentence
     if left.unlisted:
         told = (
-            f"Files with {left.unlisted[0]} in their names may be left, because a folder could "
-            "not be listed: vacuum deletes them once they are older than the retention."
+            f"Files with {' or '.join(left.unlisted)} in their names may be left, because a folder "
+            "could not be listed: vacuum deletes them once they are older than the retention."
         )
     raise type(error)(
         error.problem,
@@ -137,16 +139,40 @@ def remove_files_named(
     """Delete what is called by `part`, such as a statement's id, in all folders of a table beside
     the log's, but for the paths of `keep`. For after a failure: every folder is listed. Raises
     nothing of the store's: what cannot be removed is told."""
+    return _remove_listed(store, part, None, keep)
+
+
+def remove_files_of(store: WriteStore, statement: UUID) -> Leftovers:
+    """Delete what a statement wrote, as `remove_files_named`; and its deletion vectors, whose names
+    do not have its id."""
+    return _remove_listed(store, str(statement), statement, frozenset())
+
+
+def vector_id(statement: UUID, number: int) -> UUID:
+    """The one in the name of a statement's file of deletion vectors; `number` is from 0."""
+    return uuid5(statement, f"vectors/{number}")
+
+
+def _remove_listed(
+    store: WriteStore, part: str, statement: UUID | None, keep: Collection[str]
+) -> Leftovers:
     found: list[str] = []
+    vectors: list[str] = []
     unlisted: tuple[str, ...] = ()
     try:
         for folder, names in _listed(store):
             start = f"{folder}/" if folder else ""
             found += [start + name for name in names if part in name]
+            vectors += [start + name for name in names if name.startswith(_VECTOR)]
     except NotFoundError:
         pass  # nothing was written: the table was to be new
     except DeltaError:
-        unlisted = (part,)
+        first = () if statement is None else (f"{_VECTOR}{vector_id(statement, 0)}",)
+        unlisted = (part, *first)
+    if statement is not None:
+        # there are no more of its own than there are
+        own = {f"{_VECTOR}{vector_id(statement, number)}.bin" for number in range(len(vectors))}
+        found += [path for path in vectors if path.rpartition("/")[2] in own]
     found = [path for path in found if path not in keep]
     left = [path for path in found if not _removed(store, path)]
     return Leftovers(

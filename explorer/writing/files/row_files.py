@@ -254,6 +254,7 @@ class RowFiles:
 
     def _abandon(self, error: BaseException) -> None:
         for file in self._open.values():
+            # why a file could not be given up is less than why they all are
             with contextlib.suppress(Exception):
                 file.abandon(error)
         raise_without(self._store, self._whole, error)

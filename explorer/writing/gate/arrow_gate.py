@@ -6,7 +6,6 @@ without a zone are in UTC.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
@@ -251,6 +250,19 @@ def _batch(arrays: dict[str, pa.Array], num_rows: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
 
 
+def one_batch(table: pa.Table) -> pa.RecordBatch:
+    """The rows in one piece. Raises `UnsupportedError` where Arrow cannot have them so: a column
+    of text or bytes holds 2 GiB at most."""
+    found = table.combine_chunks().to_batches()
+    if len(found) > 1:
+        raise UnsupportedError(
+            "These rows are too large for this process.",
+            reason="A column of them has more than 2 GiB.",
+            remedy='Give fewer rows at a time, or use engine="spark".',
+        )
+    return found[0] if found else pa.RecordBatch.from_pylist([], table.schema)
+
+
 def row_values(rows: pa.RecordBatch, at: int) -> dict[str, Any]:
     """The values of one row, for a message."""
     return dict(_values(rows, at))
@@ -262,7 +274,11 @@ def _values(rows: pa.RecordBatch, at: int) -> Iterator[tuple[str, Any]]:
 
 
 def _value(values: pa.Array) -> Any:
-    for reading in (python_values, plain_values):
-        with contextlib.suppress(ValueError, OverflowError, NotImplementedError):
-            return reading(values)[0]
-    return WrittenValue(str(values.type))  # at least what it is
+    try:
+        return python_values(values)[0]
+    except (ValueError, OverflowError, NotImplementedError):  # a value beyond Python's
+        pass
+    try:
+        return plain_values(values)[0]
+    except (ValueError, OverflowError, NotImplementedError):  # a type without plain numbers
+        return WrittenValue(str(values.type))

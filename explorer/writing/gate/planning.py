@@ -16,7 +16,15 @@ from explorer.protocol.features.column_rules import (
     IDENTITY_KEYS,
     identity_column,
 )
-from explorer.protocol.schema import BINARY, STRING, VOID, DataType, StructField, StructType
+from explorer.protocol.schema import (
+    BINARY,
+    STRING,
+    VOID,
+    DataType,
+    StructField,
+    StructType,
+    render_type,
+)
 from explorer.protocol.schema_walk import render_path
 from explorer.rows.row_checks import RowChecks, build_checks
 from explorer.scan.predicate.calculations import Calculation, parse_calculation
@@ -105,6 +113,22 @@ def plan_value(path: Way, source: DataType, target: DataType) -> ValueCast:
     """How a value that met every rule when it was written becomes one of the type that its column
     has now; raises `InvalidArgumentError` of kind `schema_mismatch` where it cannot."""
     return plan_cast(path, source, target, {})
+
+
+def check_default_type(field: StructField, text: str) -> None:
+    """Raise `InvalidArgumentError` of kind `schema_mismatch` where the default of a column is of a
+    type that the column does not store, as far as the type is known without Spark."""
+    found = _calculation(text, StructType(fields=()))
+    if found is None:
+        return
+    if found.data_type == STRING != field.data_type:
+        # a write would take the text of a row; of a default other engines do not
+        raise mismatch(
+            f"The default of `{field.name[:120]}` is text.",
+            f"The column is a {render_type(field.data_type)[:60]}.",
+            "Write the default as a value of that type.",
+        )
+    plan_cast((field.name,), found.data_type, field.data_type, {})
 
 
 @dataclass(frozen=True, kw_only=True)

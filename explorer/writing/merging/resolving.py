@@ -17,18 +17,17 @@ from explorer.errors import InvalidArgumentError
 from explorer.protocol.features.column_rules import GENERATION_KEY, IDENTITY_KEYS
 from explorer.protocol.schema import (
     VOID,
-    ArrayType,
     DataType,
-    MapType,
     StructField,
     StructType,
 )
 from explorer.protocol.schema_walk import render_path
-from explorer.scan.predicate.names import resolve_name
+from explorer.scan.predicate.names import column_of_name, resolve_name
 from explorer.scan.predicate.parse import names_of, parse_sql
 from explorer.transaction.read_version import ReadVersion
 from explorer.transaction.rules.change import Described
 from explorer.writing.gate.refusals import mismatch
+from explorer.writing.gate.whole_structs import check_whole
 from explorer.writing.merging.clauses import MergeClause, MergeRequest
 from explorer.writing.merging.names import Names, Side
 from explorer.writing.schema.schema_change import SchemaChange, merge_schema
@@ -138,28 +137,6 @@ def resolve_merge(
     )
 
 
-def check_whole(path: tuple[str, ...], given: DataType, target: DataType) -> None:
-    """Raise `InvalidArgumentError` of kind `schema_mismatch` where a struct lacks a field of the
-    table's: a field that nobody speaks of must not become null."""
-    match given, target:
-        case StructType(), StructType():
-            by_name = {item.name.lower(): item for item in given.fields}
-            for item in target.fields:
-                if (found := by_name.get(item.name.lower())) is not None:
-                    check_whole((*path, item.name), found.data_type, item.data_type)
-                elif item.data_type != VOID:
-                    raise mismatch(
-                        f"The value of {_shown(path)} has no field {_shown((item.name,))}.",
-                        "The field would become null in every row.",
-                        "Give it too, or merge with merge_schema=True.",
-                    )
-        case ArrayType(), ArrayType():
-            check_whole((*path, "element"), given.element_type, target.element_type)
-        case MapType(), MapType():
-            check_whole((*path, "key"), given.key_type, target.key_type)
-            check_whole((*path, "value"), given.value_type, target.value_type)
-
-
 def _incoming(request: MergeRequest, names: Names) -> StructType:
     """The columns of the source that may be new to the table: all with `*`, else those that a
     clause sets by their own name."""
@@ -206,12 +183,12 @@ class _Resolver:
 
     def _star(self, clause: MergeClause) -> Iterator[tuple[str, Assignment]]:
         for item in self.schema.fields:
-            found = _named(item.name, self.names.source)
+            found = column_of_name(item.name, self.names.source)
             if found is not None:
                 if not self.request.merge_schema:
-                    check_whole((item.name,), found.data_type, item.data_type)
+                    check_whole((item.name,), found.data_type, item.data_type, merges=True)
                 whole = SourceColumn(name=found.name, data_type=found.data_type)
-                known = _named(item.name, self.names.target)
+                known = column_of_name(item.name, self.names.target)
                 updates = clause.action == "update" and known is not None
                 yield item.name, _with_kept_fields(whole, item.data_type) if updates else whole
             elif not (self.request.merge_schema or self._is_computed(item)):
@@ -247,7 +224,7 @@ class _Resolver:
 
     def _path(self, clause: MergeClause, text: str) -> tuple[str, ...]:
         """A name as the schema has it; a column's own name first, for it may hold a dot."""
-        if (found := _named(text, self.schema)) is not None:
+        if (found := column_of_name(text, self.schema)) is not None:
             return (found.name,)
         names = names_of(parse_sql(text))
         if names is None:
@@ -324,7 +301,7 @@ def _with_kept_fields(given: SourceColumn, target: DataType) -> Assignment:
         return given
     fields: dict[str, Assignment] = {}
     for item in target.fields:
-        found = _named(item.name, given.data_type)
+        found = column_of_name(item.name, given.data_type)
         if found is None:
             if item.data_type != VOID:
                 fields[item.name] = Kept()
@@ -334,14 +311,6 @@ def _with_kept_fields(given: SourceColumn, target: DataType) -> Assignment:
     if any(isinstance(inner, Kept | Fields) for inner in fields.values()):
         return Fields(fields=fields, given=given)
     return given
-
-
-def _named(name: str, schema: StructType) -> StructField | None:
-    """The column of a name: the very name, else whatever its case where one has it."""
-    same = [item for item in schema.fields if item.name.lower() == name.lower()]
-    exact = [item for item in same if item.name == name]
-    found = exact or same
-    return found[0] if len(found) == 1 else None
 
 
 def _place(tree: dict[str, Any], path: tuple[str, ...], value: Expression, text: str) -> None:

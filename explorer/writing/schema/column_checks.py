@@ -33,6 +33,7 @@ from explorer.protocol.schema import (
 from explorer.protocol.schema_walk import FieldPlace, validate_schema, walk_fields, walk_types
 from explorer.protocol.unicode_text import check_unicode
 from explorer.scan.sql.table_expressions import StatementTime, check_table_expression
+from explorer.writing.gate.planning import check_default_type
 from explorer.writing.schema._data_schema import nullable_type
 
 _SPECIAL: Final = frozenset(" ,;{}()\n\t=")
@@ -131,7 +132,8 @@ def check_filled_columns(schema: StructType, partition_columns: Collection[str])
             _check_identity(field, path, partition_columns)
         default = field.metadata.get(DEFAULT_KEY)
         if isinstance(default, str):  # it knows no row
-            check_table_expression(default, StructType(), "value", _ANY_TIME)
+            checked = check_table_expression(default, StructType(), "value", _ANY_TIME)
+            check_default_type(field, checked.text)
         text = field.metadata.get(GENERATION_KEY)
         if isinstance(text, str):
             used = columns_of_expression(text, schema)

@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 
 import orjson
 
-from explorer.errors import NotFoundError
+from explorer.errors import NotFoundError, Problem
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.actions import Metadata, Protocol, Transaction
 from explorer.protocol.byte_sizes import parse_byte_size
@@ -45,7 +45,7 @@ from explorer.writing.commits.provenance import (
 from explorer.writing.files.leftovers import raise_without
 from explorer.writing.files.row_files import DEFAULT_FILE_BYTES
 from explorer.writing.gate.identity import with_marks
-from explorer.writing.statements.options import WriteResult, check_transaction
+from explorer.writing.statements.options import WriteResult, check_file_size, check_transaction
 from explorer.writing.statements.row_statement import Target, has_transaction, open_target
 
 _NEVER_AGAIN: Final[frozenset[ConflictRule]] = frozenset({"commit gone"})
@@ -112,13 +112,15 @@ class ChangeStatement:
         *,
         validated: frozenset[ValidatedRule] | None = None,
         marks: Mapping[str, int] | None = None,
+        problems: Sequence[Problem] = (),
         watch: Watch = UNWATCHED,
     ) -> WriteResult | Conflict:
         """Make what was done the next version, or say which commit stands in the way; raises what
         `commit_rows` raises. Without a change nothing is committed.
 
         `validated` are the rules that new rows were held to, None where there are none but copies:
-        these met the rules before. `marks` are the last numbers that identity columns got.
+        these met the rules before. `marks` are the last numbers that identity columns got;
+        `problems` are told with those of the commit.
         """
         if changes.is_nothing and not (self.actions or self.options.transaction):
             return WriteResult(version=None, operation=self.operation, metrics=dict(metrics))
@@ -149,7 +151,7 @@ class ChangeStatement:
             version=found.version,
             operation=self.operation,
             metrics=dict(metrics),
-            problems=(*found.warnings, *after),
+            problems=(*problems, *found.warnings, *after),
         )
 
     def repeated(self) -> WriteResult:
@@ -226,6 +228,7 @@ def begin_change(
     says less. Raises `NotFoundError` where there is no table, and `InvalidArgumentError` for
     options that cannot be meant."""
     check_transaction(options.transaction)
+    check_file_size(options.target_file_size)
     target = open_target(store)
     snapshot = target.snapshot
     if snapshot is None:

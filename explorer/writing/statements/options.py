@@ -85,12 +85,16 @@ def check_options(options: WriteOptions) -> WriteOptions:
     if options.partition_by and options.cluster_by:
         raise _wrong("A table is partitioned or clustered.", "Give partition_by or cluster_by.")
     check_transaction(options.transaction)
-    size = options.target_file_size
+    check_file_size(options.target_file_size)
+    return replace(options, mode=mode)
+
+
+def check_file_size(size: int | None) -> None:
+    """Raise `InvalidArgumentError` for files that would be too small to be of use."""
     if size is not None and size < _LEAST_FILE:
         raise _wrong(
             f"Files of {size} bytes would be too small.", f"Give at least {_LEAST_FILE:,} bytes."
         )
-    return replace(options, mode=mode)
 
 
 def check_transaction(transaction: tuple[str, int] | None) -> None:

@@ -166,6 +166,8 @@ class RowStatement:
         """Make new files, with the schema `WRITTEN_ROWS`, the next version, or say which commit
         stands in the way; raises what `commit_rows` raises. `marks` are the last numbers that
         identity columns got, `leaving` is what becomes of the files whose rows are replaced."""
+        if self.replaces_rows and leaving is None:
+            raise AssertionError("whole files would go for some of their rows")
         paths = (*names_of(written), *(() if leaving is None else leaving.paths))
         snapshot = self.target.snapshot
 

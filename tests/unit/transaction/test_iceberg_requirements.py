@@ -168,6 +168,7 @@ def test_elements_have_ids_beside_the_field_around_them() -> None:
         ({"x.key": 3, "x.value": 4, "x.value.element": 5}, None),
         ({"col-2.key": 3, "col-2.value": 4, "col-2.value.element": 5}, None),
         ({"x.key": 3, "x.value": 4}, "have no ids"),
+        ({"x.key": 3, "x.value": 4, "col-2.value.element": 5}, "have no ids"),
         ({"x.key": 3, "x.value": 4, "x.element": 5}, "have no ids"),
         ({"key": 3, "value": 4, "value.element": 5}, "have no ids"),
         ({"x.key": 3, "x.value": 4, "x.value.element": 4}, "given out twice: `4`"),

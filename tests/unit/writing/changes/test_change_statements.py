@@ -301,3 +301,59 @@ def test_a_vector_brings_the_number_of_rows_where_it_lacks(
 def test_names_of_the_front_door_are_these_functions() -> None:
     assert pipeline.delete is deletes.delete
     assert pipeline.update is updates.update
+
+
+# --- what SET may say, and what a statement leaves
+
+
+def _table(place: Path, columns: str, rows: pa.Table, **properties: str) -> Path:
+    pipeline.create(place, columns, properties=properties)
+    pipeline.write(rows, place)
+    return place
+
+
+def _rows(place: Path) -> list[dict[str, object]]:
+    found = explorer.read_rows(explorer.open_table(place).snapshot())
+    return found.to_pylist()  # type: ignore[no-any-return]
+
+
+def test_a_struct_that_lacks_a_field_of_the_table_is_refused(tmp_path: Path) -> None:
+    rows = pa.table({"id": [1], "s": [{"a": 1, "b": "x"}], "t": [{"a": 7}]})
+    place = _table(tmp_path / "t", "id INT, s STRUCT<a: INT, b: STRING>, t STRUCT<a: INT>", rows)
+    before = _data_files(place)
+    with pytest.raises(InvalidArgumentError, match="has no field") as caught:
+        pipeline.update(place, {"s": "t"}, "id = 1")
+    assert caught.value.kind == "schema_mismatch"
+    assert _rows(place)[0]["s"] == {"a": 1, "b": "x"}
+    assert _data_files(place) == before
+
+
+def test_a_name_with_a_dot_is_first_a_column_of_its_own(tmp_path: Path) -> None:
+    rows = pa.table({"a.b": [1], "a": [{"b": 2}], "my col": [3]})
+    columns, mapped = "`a.b` INT, a STRUCT<b: INT>, `my col` INT", "delta.columnMapping.mode"
+    place = _table(tmp_path / "t", columns, rows, **{mapped: "name"})
+    pipeline.update(place, {"a.b": "9", "my col": "8"})
+    pipeline.update(place, {"`a`.b": "7"})
+    assert _rows(place) == [{"a.b": 9, "a": {"b": 7}, "my col": 8}]
+
+
+def test_a_column_of_nulls_alone_is_not_set(tmp_path: Path) -> None:
+    rows = pa.table({"id": [1], "v": pa.nulls(1)})
+    pipeline.write(rows, tmp_path / "t")
+    with pytest.raises(InvalidArgumentError, match="cannot be set"):
+        pipeline.update(tmp_path / "t", {"v": "5"})
+
+
+def test_a_transaction_is_known_though_no_row_was_met(tmp_path: Path) -> None:
+    place = _table(tmp_path / "t", "id INT, v DOUBLE", ROWS)
+    first = pipeline.update(place, {"v": "0"}, "id = 100", transaction=("app", 1))
+    pipeline.write(pa.table({"id": [100], "v": [5.0]}), place)
+    again = pipeline.update(place, {"v": "0"}, "id = 100", transaction=("app", 1))
+    assert (first.is_repeated, again.is_repeated, again.version) == (False, True, None)
+    assert {"id": 100, "v": 5.0} in _rows(place)
+
+
+def test_files_that_would_be_too_small_are_refused(tmp_path: Path) -> None:
+    place = _table(tmp_path / "t", "id INT, v DOUBLE", ROWS)
+    with pytest.raises(InvalidArgumentError, match="too small"):
+        pipeline.update(place, {"v": "0"}, target_file_size=-1)

@@ -167,10 +167,38 @@ def test_a_renamed_column_keeps_its_id_and_its_name_in_files():
     assert field_id(after) == field_id(before)
     assert physical_name(after, "name") == physical_name(before, "name")
     told = found.change.metadata.configuration
-    assert told["delta.dataSkippingStatsColumns"] == "id,place.`the town`,amount"
+    assert told["delta.dataSkippingStatsColumns"] == "id,place.`the town`,`amount`"
     assert rename_column(base, "day", "Tag").change.metadata.partition_columns == ("Tag",)
     whole = rename_column(base, "place", "spot").change.metadata.configuration
-    assert whole["delta.dataSkippingStatsColumns"] == "id,spot.city,amount"
+    assert whole["delta.dataSkippingStatsColumns"] == "id,spot.city,`amount`"
+
+
+def test_statistics_are_kept_of_the_same_columns_however_they_are_called():
+    named = "`a,b`,c"
+    told = {**MAPPED, "delta.dataSkippingStatsColumns": named}
+    base = table("`a,b` INT, c INT, d INT", properties=told)
+    for found, listed in (
+        (rename_column(base, "c", "e"), "`a,b`,e"),
+        (rename_column(base, "d", "e"), named),
+        (drop_columns(base, ["d"]), named),
+        (drop_columns(base, ["c"]), "`a,b`"),
+    ):
+        assert found.change.metadata.configuration["delta.dataSkippingStatsColumns"] == listed
+
+
+@pytest.mark.parametrize(
+    ("former", "asked"), [("CHAR(5)", "CHAR(9)"), ("VARCHAR(5)", "CHAR(9)"), ("STRING", "CHAR(9)")]
+)
+def test_text_that_is_not_padded_does_not_become_char(former, asked):
+    base = table(f"id INT, c {former}")
+    told = refused(lambda: change_column(base, "c", ChangedColumn(data_type=asked)))
+    assert "char(9)" in str(told)
+
+
+def test_char_may_become_varchar_or_stay():
+    base = table("id INT, c CHAR(5)")
+    for asked in ("CHAR(5)", "VARCHAR(7)", "STRING"):
+        change_column(base, "c", ChangedColumn(data_type=asked))
 
 
 def test_lengths_of_text_inside_go_with_a_change_of_names():
@@ -404,3 +432,12 @@ def test_clustering_brings_its_feature_and_goes_again():
     assert '"clusteringColumns":[]' in none.domains[0].configuration
     refused(lambda: change_clustering(table(partition_by=["day"]), ["id"]))
     refused(lambda: change_clustering(base, ["bag"]))
+
+
+@pytest.mark.parametrize("default", ["'x'", "TRUE", "DATE '2026-01-01'"])
+def test_a_default_of_another_type_is_refused(default):
+    base = table("id INT, c INT", properties={"delta.feature.allowColumnDefaults": "supported"})
+    told = refused(lambda: change_column(base, "c", ChangedColumn(default=default)))
+    assert told.kind == "schema_mismatch"
+    for fine in ("5", "5L", "NULL", "1 + 1", "current_date() - DATE '2026-01-01'"):
+        change_column(base, "c", ChangedColumn(default=fine))

@@ -11,8 +11,9 @@ import pytest
 import explorer
 from explorer import pipeline
 from explorer.errors import ConflictError, DeltaError, InvalidArgumentError, UnsupportedError
-from explorer.pipeline.changing import attempts
 from explorer.pipeline.merging import _local_merge
+from explorer.pipeline.removing import attempts
+from explorer.writing.changes import hidden_rows
 from tests import merge_model
 from tests.changed_tables import FORMS, counted
 from tests.merge_model import SCHEMA, TwiceError, draw, judge, make_table
@@ -229,3 +230,22 @@ def test_what_cannot_be_meant_is_said_first(place: Path) -> None:
         merging(place, table([]), engine="duck").when_matched_delete().execute()
     with pytest.raises(DeltaError, match="no Delta table"):
         merging(place.parent / "none", table([])).when_matched_delete().execute()
+
+
+def test_a_merge_that_is_refused_leaves_no_vector(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hidden_rows, "_INLINE_BYTES", 0)
+    place = tmp_path / "t"
+    told = {"delta.enableDeletionVectors": "true", "delta.constraints.small": "v < 10"}
+    pipeline.create(place, "id INT, v INT", properties=told)
+    pipeline.write(pa.table({"id": [1, 2], "v": [1, 2]}), place)
+    before = files_of(place)
+    source = pa.table({"id": [1, 3], "v": [0, 99]})
+    merge = pipeline.merge(place, source, "target.id = source.id", engine="local")
+    with pytest.raises(DeltaError) as caught:
+        merge.when_matched_delete().when_not_matched_insert_all().execute()
+    assert caught.value.kind == "rows_refused"
+    assert files_of(place) == before
+    merge.when_matched_delete().execute()
+    assert any(name.endswith(".bin") for name in files_of(place) - before)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.pipeline.jobs.ended_tasks import await_tasks
+from explorer.errors import Problem
+from explorer.pipeline.jobs.ended_tasks import await_tasks, speculates
 from explorer.pipeline.removing.workplace import Workplace
 from explorer.progress import Watch
 from explorer.transaction.conflicts import Conflict
 from explorer.writing.changes.row_changes import RowChanges
-from explorer.writing.files.leftovers import raise_with, remove_files_named
+from explorer.writing.files.leftovers import (
+    problems_of,
+    raise_with,
+    remove_files_named,
+    remove_files_of,
+)
 from explorer.writing.statements.change_statement import ChangeStatement, may_run_again
 from explorer.writing.statements.options import WriteResult
 
@@ -46,16 +52,26 @@ def leaving_nothing(statement: ChangeStatement, place: Workplace) -> Iterator[No
         if place.session is not None:
             await_tasks(place.session)
         # a task that ended well before the job failed told nobody
-        raise_with(remove_files_named(statement.target.store, str(statement.id)), error)
+        raise_with(remove_files_of(statement.target.store, statement.id), error)
         raise
 
 
-def remove_other_attempts(statement: ChangeStatement, changes: RowChanges) -> None:
-    """Where a task was tried again, the files of other attempts go."""
+def remove_other_attempts(
+    statement: ChangeStatement,
+    place: Workplace,
+    changes: RowChanges,
+    keep: Collection[str] = (),
+) -> tuple[Problem, ...]:
+    """Where a task was tried again, or twice at once, the files of other attempts go, and what
+    is left of them is told; `keep` are further files of the statement. An attempt that lost to one
+    without a file is not noticed: vacuum takes what it made."""
     tables = (changes.copied, changes.written, changes.feed)
     attempts = pa.chunked_array(
         [chunk for table in tables for chunk in table["attempt"].chunks], pa.int32()
     )
-    if pc.max(attempts).as_py():
-        keep = frozenset(changes.paths)
-        remove_files_named(statement.target.store, str(statement.id), keep=keep)
+    session = place.session
+    if session is None or not (pc.max(attempts).as_py() or speculates(session)):
+        return ()
+    await_tasks(session)
+    kept = frozenset((*changes.paths, *keep))
+    return problems_of(remove_files_named(statement.target.store, str(statement.id), keep=kept))
