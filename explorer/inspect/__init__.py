@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from explorer.inspect.layout.overlap import clustering_depth
     from explorer.inspect.layout.sizes import Layout, file_layout
     from explorer.inspect.reach.reachability import Reachability, reach_by_files, reach_by_log
+    from explorer.inspect.rows.commit_rows import CommitRows, commit_rows
     from explorer.inspect.rows.feed_counts import ChangeTotals, change_totals
     from explorer.inspect.rows.row_search import RowHistory, search_rows
     from explorer.inspect.table_features.feature_history import features
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "ChangeTotals": "rows.feed_counts",
     "ColumnPresence": "columns.presence",
+    "CommitRows": "rows.commit_rows",
     "CommitSentence": "commits.told_commits",
     "ConflictCheck": "conflicts.conflict_check",
     "FileReason": "files.file_judgement",
@@ -79,6 +81,7 @@ _HOMES = {
     "commit_actions": "commits.action_lines",
     "commit_condition": "commits.told_commits",
     "commit_info": "commits.commit_record",
+    "commit_rows": "rows.commit_rows",
     "commit_sentence": "commits.told_commits",
     "deletion_vectors": "files.row_deletions",
     "describe": "description",
@@ -112,6 +115,7 @@ _HOMES = {
 __all__ = [
     "ChangeTotals",
     "ColumnPresence",
+    "CommitRows",
     "CommitSentence",
     "ConflictCheck",
     "FileReason",
@@ -133,6 +137,7 @@ __all__ = [
     "commit_actions",
     "commit_condition",
     "commit_info",
+    "commit_rows",
     "commit_sentence",
     "deletion_vectors",
     "describe",
