@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     from explorer.inspect.commits.commit_history import history
     from explorer.inspect.commits.commit_record import commit_info
     from explorer.inspect.commits.commit_timeline import timeline
+    from explorer.inspect.commits.told_commits import (
+        CommitSentence,
+        commit_condition,
+        commit_sentence,
+        history_sentences,
+        row_sentence,
+    )
     from explorer.inspect.conflicts.conflict_check import ConflictCheck, check_conflicts
     from explorer.inspect.description import describe
     from explorer.inspect.engine_support.lost_engines import Losses, engine_losses, losses_sentence
@@ -41,6 +48,7 @@ if TYPE_CHECKING:
     from explorer.inspect.layout.overlap import clustering_depth
     from explorer.inspect.layout.sizes import Layout, file_layout
     from explorer.inspect.reach.reachability import Reachability, reach_by_files, reach_by_log
+    from explorer.inspect.rows.commit_rows import CommitRows, commit_rows
     from explorer.inspect.rows.feed_counts import ChangeTotals, change_totals
     from explorer.inspect.rows.row_search import RowHistory, search_rows
     from explorer.inspect.table_features.feature_history import features
@@ -51,6 +59,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "ChangeTotals": "rows.feed_counts",
     "ColumnPresence": "columns.presence",
+    "CommitRows": "rows.commit_rows",
+    "CommitSentence": "commits.told_commits",
     "ConflictCheck": "conflicts.conflict_check",
     "FileReason": "files.file_judgement",
     "FilesPage": "files.file_pages",
@@ -69,7 +79,10 @@ _HOMES = {
     "columns_by_files": "columns.presence",
     "columns_by_statistics": "columns.presence",
     "commit_actions": "commits.action_lines",
+    "commit_condition": "commits.told_commits",
     "commit_info": "commits.commit_record",
+    "commit_rows": "rows.commit_rows",
+    "commit_sentence": "commits.told_commits",
     "deletion_vectors": "files.row_deletions",
     "describe": "description",
     "domains": "applications_and_domains",
@@ -83,12 +96,14 @@ _HOMES = {
     "foreign_files": "files.folder_files",
     "hidden_rows": "files.row_deletions",
     "history": "commits.commit_history",
+    "history_sentences": "commits.told_commits",
     "log_files": "files.log_folder",
     "log_health": "health.table_health",
     "losses_sentence": "engine_support.lost_engines",
     "optimize_effects": "layout.optimize_history",
     "reach_by_files": "reach.reachability",
     "reach_by_log": "reach.reachability",
+    "row_sentence": "commits.told_commits",
     "schema": "columns.fields",
     "search_rows": "rows.row_search",
     "timeline": "commits.commit_timeline",
@@ -100,6 +115,8 @@ _HOMES = {
 __all__ = [
     "ChangeTotals",
     "ColumnPresence",
+    "CommitRows",
+    "CommitSentence",
     "ConflictCheck",
     "FileReason",
     "FilesPage",
@@ -118,7 +135,10 @@ __all__ = [
     "columns_by_files",
     "columns_by_statistics",
     "commit_actions",
+    "commit_condition",
     "commit_info",
+    "commit_rows",
+    "commit_sentence",
     "deletion_vectors",
     "describe",
     "domains",
@@ -132,12 +152,14 @@ __all__ = [
     "foreign_files",
     "hidden_rows",
     "history",
+    "history_sentences",
     "log_files",
     "log_health",
     "losses_sentence",
     "optimize_effects",
     "reach_by_files",
     "reach_by_log",
+    "row_sentence",
     "schema",
     "search_rows",
     "timeline",
