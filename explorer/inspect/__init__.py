@@ -3,8 +3,8 @@
 Each fact has its evidence: the log file, and the line where there is one. Beside it is its record
 (`answer`): its parameters and its JSON document. `explorer.answers` lists the records.
 
-Folders: `commits`, `conflicts`, `files`, `layout`, `rows`, `engine_support`, `health`, `reach`,
-`columns` and `table_features`. The `__init__.py` of each is its guide.
+Folders: `advice`, `commits`, `conflicts`, `files`, `layout`, `rows`, `engine_support`, `health`,
+`reach`, `columns` and `table_features`. The `__init__.py` of each is its guide.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from explorer.front_door import lazy_names
 
 if TYPE_CHECKING:
+    from explorer.inspect.advice.advice import Advice, advice_by_files, advice_by_log
     from explorer.inspect.applications_and_domains import domains, transactions
     from explorer.inspect.columns.fields import schema
     from explorer.inspect.columns.presence import (
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 # Name -> the module that defines it, loaded when the name is asked for. No module
 # is called like what it defines: importing it would put it in the place of that.
 _HOMES = {
+    "Advice": "advice.advice",
     "ChangeTotals": "rows.feed_counts",
     "ColumnPresence": "columns.presence",
     "CommitRows": "rows.commit_rows",
@@ -72,6 +74,8 @@ _HOMES = {
     "Reachability": "reach.reachability",
     "RowHistory": "rows.row_search",
     "StatisticsReport": "files.statistics",
+    "advice_by_files": "advice.advice",
+    "advice_by_log": "advice.advice",
     "change_totals": "rows.feed_counts",
     "check_conflicts": "conflicts.conflict_check",
     "clustering_depth": "layout.overlap",
@@ -113,6 +117,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Advice",
     "ChangeTotals",
     "ColumnPresence",
     "CommitRows",
@@ -128,6 +133,8 @@ __all__ = [
     "Reachability",
     "RowHistory",
     "StatisticsReport",
+    "advice_by_files",
+    "advice_by_log",
     "change_totals",
     "check_conflicts",
     "clustering_depth",
