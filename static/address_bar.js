@@ -42,6 +42,8 @@ export function render({model}) {
   const prefers_dark = window.matchMedia("(prefers-color-scheme: dark)").matches
   let is_chosen = chosen() !== undefined
   const begun = chosen() ?? (prefers_dark ? "dark" : "light")
+  const paint = (theme) => { document.documentElement.dataset.theme = theme }
+  paint(begun)
   let asked = (begun === "dark") !== model.dark
   if (asked) { model.send_msg({theme: begun}) }
   keep(begun, is_chosen)
@@ -49,6 +51,7 @@ export function render({model}) {
     // what was asked for here is no choice of a person
     if (asked) { asked = false } else { is_chosen = true }
     keep(model.dark ? "dark" : "light", is_chosen)
+    paint(model.dark ? "dark" : "light")
   })
   model.on("place", show)
   model.on("remove", () => window.removeEventListener("popstate", back))

@@ -6,7 +6,11 @@
 // the text of the element with that id; the last [data-reveal] is scrolled into view when
 // its value is new; the last [data-land] takes the focus then, if what had it is gone.
 // [data-submit] sends the named fields of its [data-form] as JSON, and can be pressed once
-// each field that is required or [data-expected] holds what it must.
+// each field that is required or [data-expected] holds what it must. A link with [data-do] is
+// followed by its address where it is to open elsewhere. A details[data-menu] closes once
+// something in it is chosen, or something else is.
+//
+// Rows with [data-do] are gone through by the arrows, or j and k, within their table.
 //
 // What is drawn anew changes the elements that stand there instead of replacing them, and
 // waits while a button of the mouse is down: so a click, the focus, a selection, what is
@@ -223,9 +227,21 @@ export function render({model}) {
     setTimeout(() => { element.textContent = label }, 1500)
   }
 
+  const close_menus = (menu) => { if (menu !== null) { menu.open = false } }
+  const on_press = (event) => {
+    const path = event.composedPath()
+    root.querySelectorAll("[data-menu][open]").forEach((menu) => { if (!path.includes(menu)) { menu.open = false } })
+  }
+  window.addEventListener("pointerdown", on_press, true)
+
   root.addEventListener("click", (event) => {
     const element = event.target.closest("[data-do], [data-copy]")
     if (element === null || element.disabled || element.matches("input, select")) { return }
+    if (element.localName === "a") {
+      if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) { return }
+      event.preventDefault()
+    }
+    close_menus(element.closest("[data-menu]"))
     if (element.dataset.copy) { copy(element); return }
     send(element, element.dataset.submit === undefined ? undefined : collect(element.closest("[data-form]")))
   })
@@ -241,13 +257,23 @@ export function render({model}) {
   })
   root.addEventListener("keydown", (event) => {
     const element = event.target
-    if (event.key === "Enter" && element.matches("input[data-do]")) { send(element, element.value) }
+    if (event.key === "Enter" && element.matches("input[data-do]")) {
+      send(element, element.value)
+      const menu = element.closest("[data-menu]")
+      if (menu !== null) { element.value = ""; close_menus(menu) }
+    }
+    if (event.key === "Escape" && element.closest("[data-menu][open]") !== null) {
+      const menu = element.closest("[data-menu]")
+      close_menus(menu)
+      menu.querySelector("summary")?.focus()
+    }
     if (event.key === "Enter" && element.matches("[data-form] input[name]")) {
       element.closest("[data-form]").querySelector("[data-submit][data-enter]")?.click()
     }
     if (!element.matches("tr[data-do]")) { return }
     if (event.key === "Enter" || event.key === " ") { event.preventDefault(); send(element) }
-    const next = {ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling"}[event.key]
+    if (event.ctrlKey || event.altKey || event.metaKey) { return }
+    const next = {ArrowDown: "nextElementSibling", j: "nextElementSibling", ArrowUp: "previousElementSibling", k: "previousElementSibling"}[event.key]
     if (next !== undefined) { event.preventDefault(); element[next]?.focus() }
   })
 
@@ -264,7 +290,11 @@ export function render({model}) {
 
   model.on("html", draw)
   model.on("msg:custom", (message) => take_piece(model, message))
-  model.on("remove", () => { pressed.waiting.delete(draw); window.removeEventListener("keydown", on_key) })
+  model.on("remove", () => {
+    pressed.waiting.delete(draw)
+    window.removeEventListener("keydown", on_key)
+    window.removeEventListener("pointerdown", on_press, true)
+  })
   draw()
   return root
 }

@@ -213,7 +213,7 @@ const build_palette = (model, choose) => {
       item.addEventListener("click", () => pick(i))
       return item
     }))
-    state.textContent = shown.length ? "" : "Nothing is called that."
+    state.textContent = shown.length ? "" : "No matches."
     mark(0)
   }
   const pick = (i) => {
@@ -278,10 +278,14 @@ export function render({model}) {
   const find = element("button", {type: "button", class: "dx-find", "aria-haspopup": "dialog", "aria-keyshortcuts": "Control+K Meta+K", title: "Go to a view, version, file or column, or do something"})
   find.append("Find ", shortcut)
   find.addEventListener("click", palette.open)
-  const shot = element("button", {type: "button", "data-own": "", title: "Save a picture of this view"})
+  const shot = element("button", {type: "button", class: "dx-shot", "data-own": "", title: "Save a picture of this view"})
   shot.append("PNG")
   shot.addEventListener("click", picture)
-  root.append(say, shot, find, palette.dialog)
+  const reload = element("button", {type: "button", class: "dx-icon dx-reload", "aria-label": "Refresh", title: "Refresh: look at the table again"})
+  reload.addEventListener("click", () => model.send_msg({action: "reload", value: ""}))
+  const theme = element("button", {type: "button", class: "dx-icon dx-mode", "aria-label": "Light or dark", title: "Light or dark"})
+  theme.addEventListener("click", () => model.send_msg({action: "theme", value: ""}))
+  root.append(say, shot, find, reload, theme, palette.dialog)
 
   const on_key = (event) => {
     if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) { return }

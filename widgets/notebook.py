@@ -11,18 +11,19 @@ import panel as pn
 from explorer.maintenance.documents.state_folder import StateFolder
 from explorer.storage.location import parse_location
 from explorer.table.table import Table
-from widgets.markup import NOTHING, Markup, html
+from widgets.markup import Markup, html
 from widgets.page.explorer import Explorer
 from widgets.page.kernel_note import KernelNote
+from widgets.page.navigation import Navigation
 from widgets.page.standalone import render_standalone
 from widgets.session.access import Access
 from widgets.session.maintenance import Maintenance
 from widgets.session.page_services import OpenTables, PageServices
 from widgets.session.recents import Recents
 from widgets.session.work import InlineRunner
-from widgets.state import VIEW_TITLES, VIEWS, Address, PageState
+from widgets.state import Address, PageState
 from widgets.text import shell_word
-from widgets.ui.live_html import LiveHtml
+from widgets.ui.boxes import build_box
 
 
 class TableExplorer(pn.viewable.Viewer):
@@ -68,12 +69,7 @@ class TableExplorer(pn.viewable.Viewer):
             ),
         )
         self._explorer = Explorer(services, self._state)
-        self._tabs = LiveHtml(margin=0)
-        self._tabs.on("view", self._choose)
-        self._tabs.on("dark", lambda _: self._toggle())
-        self._tabs.on("reload", lambda _: self._explorer.reload())
-        self._state.param.watch(lambda *_: self._draw_tabs(), ["view", "table"])
-        self._draw_tabs()
+        self._navigation = Navigation(self._state, has_address=False)
         line = f"delta-explorer serve {shell_word(_shown(table))}"
         self._note = KernelNote(
             self._follow_theme,
@@ -89,14 +85,17 @@ class TableExplorer(pn.viewable.Viewer):
                 line,
             ),
         )
-        self._explorer.tools.styles = {"align-self": "flex-end"}
-        self._page = self._explorer.panel
-        self._page.insert(0, self._tabs)
-        self._page.insert(1, self._note)
         # The colours are the explorer's own; the notebook's design would overlay them.
+        self._page = self._explorer.panel
         self._page.param.update(
             css_classes=[*self._page.css_classes, "dx-framed"], design=pn.theme.Native
         )
+        view = build_box("dx-view", *self._page)
+        self._page[:] = [
+            build_box("dx-bar", self._explorer.header, self._explorer.tools),
+            self._note,
+            build_box("dx-beside-views", build_box("dx-views", self._navigation.panel), view),
+        ]
         if isinstance(table, Table):
             self._explorer.show(services.adopt(table), version)
         else:
@@ -121,32 +120,6 @@ class TableExplorer(pn.viewable.Viewer):
 
     def _follow_theme(self, theme: str) -> None:
         self._state.dark = theme == "dark"
-
-    def _choose(self, view: str) -> None:
-        if view in VIEWS:
-            self._state.view = view
-
-    def _toggle(self) -> None:
-        self._state.dark = not self._state.dark
-
-    def _draw_tabs(self) -> None:
-        tabs = ""
-        for view in VIEWS:
-            current = html(' aria-current="page"') if view == self._state.view else NOTHING
-            tabs += html(
-                '<button type="button" data-do="view" data-value="{}"{}>{}</button>',
-                view,
-                current,
-                VIEW_TITLES[view],
-            )
-        self._tabs.html = html(
-            '<nav class="dx-tabs" aria-label="Views">{}'
-            '<button type="button" class="dx-icon dx-reload dx-rest" data-do="reload" '
-            'aria-label="Look at the table anew" title="Look at the table anew"></button>'
-            '<button type="button" class="dx-icon dx-mode" data-do="dark" '
-            'aria-label="Light or dark" title="Light or dark"></button></nav>',
-            tabs,
-        )
 
 
 def _is_served() -> bool:

@@ -18,31 +18,51 @@ import param
 from explorer.errors import Problem
 from widgets.text import cut
 
-_NAMES = (
-    ("timeline", "Timeline", "timeline"),
-    ("compare", "Compare", "difference"),
-    ("files", "Files", "grid_view"),
-    ("rows", "Rows", "table_rows"),
-    ("feed", "Change feed", "swap_vert"),
-    ("layout", "Layout", "dashboard"),
-    ("statistics", "Statistics", "bar_chart"),
-    ("vectors", "Deletion vectors", "layers_clear"),
-    ("schema", "Schema", "account_tree"),
-    ("protocol", "Protocol", "verified_user"),
-    ("engines", "Engines", "hub"),
-    ("reach", "Reach", "history"),
-    ("health", "Health", "monitor_heart"),
-    ("conflicts", "Conflicts", "call_split"),
-    ("log", "Log", "list_alt"),
-    ("maintenance", "Maintenance", "build"),
+GROUPS = (
+    ("", (("overview", "Overview"),)),
+    (
+        "History",
+        (
+            ("timeline", "Timeline"),
+            ("compare", "Compare"),
+            ("feed", "Change feed"),
+            ("rows", "Rows"),
+        ),
+    ),
+    (
+        "Data",
+        (
+            ("files", "Files"),
+            ("statistics", "Statistics"),
+            ("vectors", "Deletion vectors"),
+            ("layout", "Layout"),
+        ),
+    ),
+    ("Storage", (("reach", "Reach"), ("log", "Log"), ("health", "Health"))),
+    (
+        "Protocol",
+        (
+            ("schema", "Schema"),
+            ("protocol", "Features"),
+            ("engines", "Engines"),
+            ("conflicts", "Conflicts"),
+        ),
+    ),
+    ("", (("maintenance", "Maintenance"),)),
 )
-"""Each view: its name in the address, its title, and its icon in the navigation."""
+"""The views in groups, as the navigation has them: the name of each in the address, and its
+title. A group without a name is one view that stands for itself."""
 
-VIEWS = tuple(name for name, _, _ in _NAMES)
+_NAMES = tuple(view for _, views in GROUPS for view in views)
+
+VIEWS = tuple(name for name, _ in _NAMES)
 """The views in the order of the navigation; the first is where a page begins."""
 
-VIEW_TITLES = {name: title for name, title, _ in _NAMES}
-VIEW_ICONS = {name: icon for name, _, icon in _NAMES}
+VIEW_TITLES = dict(_NAMES)
+
+VIEW_OF_A_VERSION = "timeline"
+"""Where a link leads that names a version, or which commits are shown, and no view: such links
+are older than the views before it."""
 
 LONGEST_TEXT = 10_000
 """Characters of a condition or path that an address may hold."""
@@ -119,7 +139,8 @@ def parse_address(search: str) -> tuple[Address, list[str]]:
         if len(text) > LONGEST_TEXT:
             complaints.append(f"What it says for {name!r} is longer than any that is taken.")
             texts[name] = ""
-    view = last("view") or VIEWS[0]
+    means_commits = version is not None or bool(texts["only"])
+    view = last("view") or (VIEW_OF_A_VERSION if means_commits else VIEWS[0])
     if view not in VIEWS:
         complaints.append(
             f"There is no view called {cut(view, 40)!r}; the {VIEW_TITLES[VIEWS[0]]} is shown."
@@ -168,6 +189,16 @@ def render_filter(wanted: Mapping[str, str]) -> str:
     return urlencode([(name, wanted[name]) for name in FILTERED_BY if name in wanted])
 
 
+HEALTH_WORDS = {
+    "sound": "Healthy",
+    "note": "Notes",
+    "warning": "Warnings",
+    "error": "Errors",
+    "unknown": "Unknown",
+}
+"""The health of a table's log in a word, by the gravest finding."""
+
+
 class PageState(param.Parameterized):
     """One person's page. Views watch it; nothing in it is Panel's."""
 
@@ -181,6 +212,9 @@ class PageState(param.Parameterized):
     column = param.String(default="", doc="The selected column, as `address.city`.")
     only = param.String(default="", doc="Which commits are shown, see `parse_filter`.")
     operation = param.String(default="", doc="The operation that maintenance is about.")
+    health: Any = param.Selector(
+        default="", objects=["", *HEALTH_WORDS], doc="How the log is, as far as it is known."
+    )
     newer = param.Integer(
         default=None, allow_None=True, doc="A newer version that is there and not yet shown."
     )

@@ -182,25 +182,3 @@ def read_style() -> str:
 def read_script() -> str:
     """The module of the one component that carries HTML and its clicks."""
     return (static_folder() / "live_html.js").read_text(encoding="utf-8")
-
-
-def _material(palette: Palette, mode: str) -> dict[str, object]:
-    return {
-        "palette": {
-            "mode": mode,
-            "primary": {"main": palette.accent, "contrastText": palette.on_accent},
-            "background": {"default": palette.page, "paper": palette.card},
-            "text": {"primary": palette.text, "secondary": palette.muted},
-            "divider": palette.line,
-        },
-        "shape": {"borderRadius": 10},
-        "typography": {"button": {"textTransform": "none"}},
-        # else as wide as the button that it belongs to: a word a line
-        "components": {
-            "MuiTooltip": {"styleOverrides": {"tooltip": {"width": "max-content", "maxWidth": 300}}}
-        },
-    }
-
-
-MATERIAL = {"light": _material(LIGHT, "light"), "dark": _material(DARK, "dark")}
-"""The same colours for the Material components around the views."""

@@ -11,6 +11,8 @@ from explorer.inspect.answer import Answer
 # Name -> the module that has the record, and what it is called there. The name is that of the verb
 # and of the address; what a verb shows only with an option has a name of its own.
 _HOMES: Final[dict[str, tuple[str, str]]] = {
+    "actions": ("explorer.inspect.commits.action_lines", "ACTIONS"),
+    "advice": ("explorer.inspect.advice.advice", "ADVICE"),
     "change_totals": ("explorer.inspect.rows.feed_counts", "CHANGE_TOTALS"),
     "changes": ("explorer.answers.changed_rows", "CHANGES"),
     "columns_by_files": ("explorer.inspect.columns.presence", "COLUMNS_BY_FILES"),

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import re
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-import orjson
 from rich.console import Console
 
+import explorer.inspect as look
 from explorer.cli.listings import Column, Row, TimeColumn, print_listing, print_note
 from explorer.cli.wording import UNKNOWN, render_change, render_size_change
 
@@ -25,13 +22,11 @@ _COLOURS = {
     "VACUUM": "blue",
     "WRITE": "green",
 }
-_DETAILS = ("mode", "predicate", "zOrderBy", "version", "columns", "properties")
-_EXPRESSION_ID = re.compile(r"(?<=\w)#[0-9]+L?")
-_SAYS_NOTHING = ("", "[]", "{}", "null", None)
 
 
 def list_versions(console: Console, rows: list[dict[str, Any]]) -> None:
-    """Rows of `explorer.inspect.timeline`, each with the `operation_parameters` of history."""
+    """Rows of `explorer.inspect.timeline`, each with the `operation_parameters` and
+    `operation_metrics` of history."""
     if not rows:
         print_note(console, "no commits remain in the log, only a checkpoint")
     print_listing(console, _COLUMNS, rows)
@@ -83,18 +78,8 @@ def _size(row: Row) -> str:
     return render_size_change(row["bytes_added"], row["bytes_removed"])
 
 
-def _detail(row: Row) -> str:
-    parameters: Mapping[str, Any] = row.get("operation_parameters") or {}
-    known = [name for name in _DETAILS if parameters.get(name) not in _SAYS_NOTHING]
-    return " ".join(f"{name}={_readable(parameters[name])}" for name in known)
-
-
-def _readable(value: str) -> str:
-    """Spark writes a predicate as a list of one string, each column with an id: `id#27L`."""
-    if value.startswith('["') and value.endswith('"]'):
-        with contextlib.suppress(orjson.JSONDecodeError):
-            value = " and ".join(map(str, orjson.loads(value)))
-    return _EXPRESSION_ID.sub("", value)
+def _deed(row: Row) -> str:
+    return "" if row["problem"] else look.row_sentence(row).did
 
 
 _COLUMNS = (
@@ -116,5 +101,5 @@ _COLUMNS = (
         shrinks=True,
         from_width=110,
     ),
-    Column(title="detail", render=_detail, shrinks=True, from_width=130),
+    Column(title="what it did", render=_deed, shrinks=True, from_width=130),
 )

@@ -50,10 +50,14 @@ def print_some_history(figures: pa.Table, history: pa.Table) -> None:
 
 
 def _with_parameters(figures: pa.Table, history: pa.Table) -> list[dict[str, Any]]:
-    details = {row["version"]: row["operation_parameters"] for row in plain_rows(history)}
+    details = {row["version"]: row for row in plain_rows(history)}
     return [
-        {**row, "operation_parameters": details.get(row["version"])} for row in plain_rows(figures)
+        {**row, **{name: details.get(row["version"], {}).get(name) for name in _RECORDED}}
+        for row in plain_rows(figures)
     ]
+
+
+_RECORDED = ("operation_parameters", "operation_metrics")
 
 
 def print_files(page: FilesPage) -> None:

@@ -13,6 +13,8 @@ import typer
 import explorer.inspect as look
 from explorer.answers.registry import ANSWERS
 from explorer.cli import printing
+from explorer.cli.actions_verb import actions
+from explorer.cli.advice_verb import advice
 from explorer.cli.answering import answer, ask, open_named, print_answer
 from explorer.cli.changes_verb import changes
 from explorer.cli.conflicts_verb import conflicts
@@ -245,10 +247,12 @@ _VERBS: Mapping[Group, Mapping[str, Callable[..., None]]] = {
         "features": features,
         "engines": engines,
         "health": health,
+        "advice": advice,
         "log": log,
     },
     "Versions and changes": {
         "history": history,
+        "actions": actions,
         "diff": diff,
         "changes": changes,
         "rows": rows,

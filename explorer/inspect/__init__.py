@@ -3,8 +3,8 @@
 Each fact has its evidence: the log file, and the line where there is one. Beside it is its record
 (`answer`): its parameters and its JSON document. `explorer.answers` lists the records.
 
-Folders: `commits`, `conflicts`, `files`, `layout`, `rows`, `engine_support`, `health`, `reach`,
-`columns` and `table_features`. The `__init__.py` of each is its guide.
+Folders: `advice`, `commits`, `conflicts`, `files`, `layout`, `rows`, `engine_support`, `health`,
+`reach`, `columns` and `table_features`. The `__init__.py` of each is its guide.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from explorer.front_door import lazy_names
 
 if TYPE_CHECKING:
+    from explorer.inspect.advice.advice import Advice, advice_by_files, advice_by_log
     from explorer.inspect.applications_and_domains import domains, transactions
     from explorer.inspect.columns.fields import schema
     from explorer.inspect.columns.presence import (
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
     from explorer.inspect.commits.commit_history import history
     from explorer.inspect.commits.commit_record import commit_info
     from explorer.inspect.commits.commit_timeline import timeline
+    from explorer.inspect.commits.told_commits import (
+        CommitSentence,
+        commit_condition,
+        commit_sentence,
+        history_sentences,
+        row_sentence,
+    )
     from explorer.inspect.conflicts.conflict_check import ConflictCheck, check_conflicts
     from explorer.inspect.description import describe
     from explorer.inspect.engine_support.lost_engines import Losses, engine_losses, losses_sentence
@@ -41,6 +49,7 @@ if TYPE_CHECKING:
     from explorer.inspect.layout.overlap import clustering_depth
     from explorer.inspect.layout.sizes import Layout, file_layout
     from explorer.inspect.reach.reachability import Reachability, reach_by_files, reach_by_log
+    from explorer.inspect.rows.commit_rows import CommitRows, commit_rows
     from explorer.inspect.rows.feed_counts import ChangeTotals, change_totals
     from explorer.inspect.rows.row_search import RowHistory, search_rows
     from explorer.inspect.table_features.feature_history import features
@@ -49,8 +58,11 @@ if TYPE_CHECKING:
 # Name -> the module that defines it, loaded when the name is asked for. No module
 # is called like what it defines: importing it would put it in the place of that.
 _HOMES = {
+    "Advice": "advice.advice",
     "ChangeTotals": "rows.feed_counts",
     "ColumnPresence": "columns.presence",
+    "CommitRows": "rows.commit_rows",
+    "CommitSentence": "commits.told_commits",
     "ConflictCheck": "conflicts.conflict_check",
     "FileReason": "files.file_judgement",
     "FilesPage": "files.file_pages",
@@ -62,6 +74,8 @@ _HOMES = {
     "Reachability": "reach.reachability",
     "RowHistory": "rows.row_search",
     "StatisticsReport": "files.statistics",
+    "advice_by_files": "advice.advice",
+    "advice_by_log": "advice.advice",
     "change_totals": "rows.feed_counts",
     "check_conflicts": "conflicts.conflict_check",
     "clustering_depth": "layout.overlap",
@@ -69,7 +83,10 @@ _HOMES = {
     "columns_by_files": "columns.presence",
     "columns_by_statistics": "columns.presence",
     "commit_actions": "commits.action_lines",
+    "commit_condition": "commits.told_commits",
     "commit_info": "commits.commit_record",
+    "commit_rows": "rows.commit_rows",
+    "commit_sentence": "commits.told_commits",
     "deletion_vectors": "files.row_deletions",
     "describe": "description",
     "domains": "applications_and_domains",
@@ -83,12 +100,14 @@ _HOMES = {
     "foreign_files": "files.folder_files",
     "hidden_rows": "files.row_deletions",
     "history": "commits.commit_history",
+    "history_sentences": "commits.told_commits",
     "log_files": "files.log_folder",
     "log_health": "health.table_health",
     "losses_sentence": "engine_support.lost_engines",
     "optimize_effects": "layout.optimize_history",
     "reach_by_files": "reach.reachability",
     "reach_by_log": "reach.reachability",
+    "row_sentence": "commits.told_commits",
     "schema": "columns.fields",
     "search_rows": "rows.row_search",
     "timeline": "commits.commit_timeline",
@@ -98,8 +117,11 @@ _HOMES = {
 }
 
 __all__ = [
+    "Advice",
     "ChangeTotals",
     "ColumnPresence",
+    "CommitRows",
+    "CommitSentence",
     "ConflictCheck",
     "FileReason",
     "FilesPage",
@@ -111,6 +133,8 @@ __all__ = [
     "Reachability",
     "RowHistory",
     "StatisticsReport",
+    "advice_by_files",
+    "advice_by_log",
     "change_totals",
     "check_conflicts",
     "clustering_depth",
@@ -118,7 +142,10 @@ __all__ = [
     "columns_by_files",
     "columns_by_statistics",
     "commit_actions",
+    "commit_condition",
     "commit_info",
+    "commit_rows",
+    "commit_sentence",
     "deletion_vectors",
     "describe",
     "domains",
@@ -132,12 +159,14 @@ __all__ = [
     "foreign_files",
     "hidden_rows",
     "history",
+    "history_sentences",
     "log_files",
     "log_health",
     "losses_sentence",
     "optimize_effects",
     "reach_by_files",
     "reach_by_log",
+    "row_sentence",
     "schema",
     "search_rows",
     "timeline",

@@ -25,7 +25,7 @@ def test_the_answer_comes_first_and_every_engine_has_its_reason(
     page.goto(server.address(table=shop, view="engines"))
     expect(page.locator(".dx-answer")).to_contain_text("engines are proven to read this table")
     if theme == "dark":
-        page.get_by_role("button", name="Toggle theme").click()
+        page.get_by_role("button", name="Light or dark").click()
         expect(page.locator(".dx-page.dx-dark")).to_be_visible()
     expect(page.locator(ROWS).first).to_contain_text("Delta Explorer")
     spark = page.locator(ROWS, has_text="Delta Lake for Apache Spark")

@@ -1,84 +1,73 @@
-"""The table's name, its protocol in chips, its key figures, what is wrong with it."""
+"""The line above every view: name, version, health, place. Below it what is wrong, where
+something is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from explorer.errors import Problem
-from explorer.table.counts import count as things
 from widgets.markup import NOTHING, Markup, html, join
-from widgets.session.page_services import PageServices
-from widgets.session.tables import Figures, Identity, Overview, RowFigures
-from widgets.state import Notice, PageState
-from widgets.text import (
-    UNKNOWN,
-    cut,
-    format_age,
-    format_bytes,
-    format_count,
-    format_share,
-    format_short,
-    format_time,
-    last_part,
-)
+from widgets.session.tables import Figures, Identity, Overview
+from widgets.state import HEALTH_WORDS, VIEWS, Notice, PageState
+from widgets.text import cut, format_count, last_part
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import (
-    KeyFigure,
-    render_chips,
     render_dismissible_notice,
-    render_key_figures,
     render_notice,
     render_problems,
+    render_snippet,
     render_waiting,
 )
+from widgets.ui.place_links import PlaceLinks
+
+NEWEST_OFFERED = 12
+"""Versions in the list of the picker; its field takes any."""
 
 PENDING = "\N{HORIZONTAL ELLIPSIS}"
-CHIPS = 6
+_TONES = {"sound": "good", "note": "good", "warning": "risk", "error": "gone"}
 
 
 class HeaderView:
-    """Shows first what the listing says, then what the table is, its files, its rows."""
+    """`panel` is the line; `notices` stand above the view in front."""
 
     def __init__(
-        self, services: PageServices, state: PageState, show_newest: Callable[[], None]
+        self, state: PageState, show_newest: Callable[[], None], *, has_address: bool
     ) -> None:
-        self.panel = LiveHtml(margin=0)
-        self.panel.on("dismiss", self._dismiss)
-        self.panel.on("newest", lambda _: show_newest())
-        self.panel.on("later", lambda _: state.param.update(newer=None))
-        self._services = services
+        self.panel = LiveHtml(margin=0, css_classes=["dx-header"])
+        self.notices = LiveHtml(margin=0)
         self._state = state
+        self._links = PlaceLinks(state, has_address=has_address)
         self._known = _Known()
+        self.panel.on("version", self._choose)
+        self.panel.on("step", self._step)
+        self.panel.on("view", self._go)
+        self.notices.on("dismiss", lambda _: state.param.update(notice=None))
+        self.notices.on("newest", lambda _: show_newest())
+        self.notices.on("later", lambda _: state.param.update(newer=None))
         state.param.watch(
-            lambda *_: self._draw(), ["notice", "opening", "newer", "gone", "refreshing"]
+            lambda *_: self._draw_notices(), ["notice", "opening", "newer", "gone", "refreshing"]
         )
+        state.param.watch(
+            lambda *_: self._draw_line(), ["table", "version", "latest", "health", "view"]
+        )
+        self._draw()
 
     def show(self, overview: Overview) -> None:
         """A table has been opened."""
-        self._known = _Known(overview=overview)
-        self._draw()
+        self._know(_Known(overview=overview))
 
     def clear(self) -> None:
         """No table is open any more."""
-        self._known = _Known()
-        self._draw()
+        self._know(_Known())
 
     def show_identity(self, identity: Identity) -> None:
         """Its protocol and metadata are known."""
-        self._known = replace(self._known, identity=identity)
-        self._draw()
+        self._know(replace(self._known, identity=identity))
 
     def show_figures(self, figures: Figures) -> None:
         """Its files are known."""
-        self._known = replace(self._known, figures=figures)
-        self._draw()
-
-    def show_rows(self, rows: RowFigures) -> None:
-        """Its rows are counted."""
-        self._known = replace(self._known, rows=rows)
-        self._draw()
+        self._know(replace(self._known, problems=tuple(figures.problems)))
 
     def show_readable(self, version: int) -> None:
         """The latest version cannot be read; what follows is of this one."""
@@ -86,43 +75,116 @@ class HeaderView:
         failure = known.failure
         if known.identity is not None and known.identity.failure is not None:
             failure = known.identity.failure
-        self._known = _Known(overview=known.overview, failure=failure, readable=version)
-        self._draw()
+        self._know(_Known(overview=known.overview, failure=failure, readable=version))
 
     def fail(self, problem: Problem) -> None:
         """What follows cannot be read; the log is shown all the same."""
-        self._known = replace(self._known, failure=problem)
+        self._know(replace(self._known, failure=problem))
+
+    def _know(self, known: _Known) -> None:
+        self._known = known
         self._draw()
 
-    def _dismiss(self, _: str) -> None:
-        self._state.notice = None
+    def _choose(self, text: str) -> None:
+        version = self._state.find_version(text)
+        if version is not None:
+            self._state.version = version
+        elif text.strip() and self._state.latest is not None:
+            self._state.notice = Notice(
+                level="warning",
+                problem=f"There is no version {cut(text.strip(), 40)}.",
+                reason=f"The versions are 0 to {format_count(self._state.latest)}.",
+            )
+
+    def _step(self, by: str) -> None:
+        if by in {"-1", "1"}:
+            self._state.step(int(by))
+
+    def _go(self, view: str) -> None:
+        if view in VIEWS:
+            self._state.view = view
 
     def _draw(self) -> None:
+        self._draw_line()
+        self._draw_notices()
+
+    def _draw_line(self) -> None:
+        overview = self._known.overview
+        if overview is None:
+            self.panel.html = _NO_TABLE
+            return
+        metadata = self._known.identity.metadata if self._known.identity else None
+        name = (metadata.name if metadata else None) or last_part(overview.uri)
+        self.panel.html = html(
+            '<div class="dx-line-of-table"><h1 title="{}">{}</h1>{}{}{}</div>',
+            cut(name, 400),
+            cut(name, 200),
+            self._render_versions(),
+            self._render_health(),
+            _render_place(overview.uri),
+        )
+
+    def _render_versions(self) -> Markup:
+        version, latest = self._state.version, self._state.latest
+        if version is None or latest is None:
+            return NOTHING
+        is_latest = version == latest
+        mark = html(' <small class="dx-latest">latest</small>') if is_latest else NOTHING
+        return html(
+            '<div class="dx-versions" role="group" aria-label="Version">{}'
+            '<details class="dx-menu" data-menu><summary aria-label="Version {}{}, choose another"'
+            '><span class="dx-short">Version </span>{}{}</summary>'
+            '<div class="dx-menu-box"><input type="text" inputmode="numeric" data-do="version" '
+            'data-when="enter" data-as="picker" value="" placeholder="0 to {}, then Enter" '
+            'aria-label="Go to version" autocomplete="off"><ul>{}</ul></div></details>{}</div>',
+            _render_step("-1", "Older version", "dx-previous", is_last=version == 0),
+            format_count(version),
+            ", the latest" if is_latest else "",
+            format_count(version),
+            mark,
+            format_count(latest),
+            join(self._render_choice(number) for number in _offered(version, latest)),
+            _render_step("1", "Newer version", "dx-next", is_last=is_latest),
+        )
+
+    def _render_choice(self, number: int) -> Markup:
+        latest = html(" <small>latest</small>") if number == self._state.latest else NOTHING
+        current = html(' aria-current="true"') if number == self._state.version else NOTHING
+        inner = html("{}{}", format_count(number), latest)
+        to = {"version": number}
+        link = self._links.render("version", str(number), inner, to=to, attributes=current)
+        return html("<li>{}</li>", link)
+
+    def _render_health(self) -> Markup:
+        health = self._state.health
+        word = HEALTH_WORDS.get(health, PENDING)
+        inner = html(
+            '<i class="dx-dot dx-tone-{}"></i><span class="dx-short">{}</span>',
+            _TONES.get(health, "none"),
+            word,
+        )
+        said = html(
+            ' class="dx-health" aria-label="Health: {}" title="Health of the log: {}"',
+            word.lower() if health else "not known yet",
+            word.lower() if health else "not known yet",
+        )
+        return self._links.view("health", inner, said)
+
+    def _draw_notices(self) -> None:
         parts = []
         if self._state.gone is not None:
             parts.append(render_notice(self._state.gone))
         if self._state.notice is not None:
             parts.append(render_dismissible_notice(self._state.notice))
         if self._state.refreshing:
-            parts.append(render_waiting("Looking at the table anew"))
+            parts.append(render_waiting("Refreshing"))
         elif self._state.newer is not None:
             parts.append(_render_newer(self._state.newer))
         if self._state.opening:
             parts.append(render_waiting(f"Opening {cut(self._state.opening, 200)}"))
         elif self._known.overview is not None:
-            parts.append(_render_table(self._known, self._known.overview))
-        self.panel.html = join(parts)
-
-
-def _render_newer(version: int) -> Markup:
-    return html(
-        '<div class="dx-notice dx-newer" role="status"><div><strong>Version '
-        "{} is there.</strong></div><div>"
-        '<button type="button" data-do="newest" data-value="">Show it</button>'
-        '<button type="button" class="dx-icon dx-close" data-do="later" data-value="" '
-        'aria-label="Not now" title="Not now"></button></div></div>',
-        format_count(version),
-    )
+            parts += [_render_banner(self._known), render_problems(self._known.problems)]
+        self.notices.html = join(parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,43 +194,49 @@ class _Known:
 
     overview: Overview | None = None
     identity: Identity | None = None
-    figures: Figures | None = None
-    rows: RowFigures | None = None
+    problems: tuple[Problem, ...] = ()
     failure: Problem | None = None
     readable: int | None = None
 
-    @property
-    def ended(self) -> bool:
-        """Whether what is missing will not come any more."""
-        if self.readable is not None:
-            return False
-        identity = self.identity
-        broken = identity is not None and (identity.refusal or identity.failure) is not None
-        return broken or self.failure is not None
+
+_NO_TABLE = html('<div class="dx-line-of-table"><h1>Delta Explorer</h1></div>')
 
 
-def _render_table(known: _Known, overview: Overview) -> Markup:
-    metadata = known.identity.metadata if known.identity else None
-    name = (metadata.name if metadata else None) or last_part(overview.uri)
-    about = metadata.description if metadata else None
-    described = html('<p class="dx-about">{}</p>', cut(about, 400)) if about else NOTHING
-    problems = known.figures.problems if known.figures else ()
-    path = html('<p class="dx-path" title="{}">{}</p>', overview.uri, cut(overview.uri, 400))
-    figures = [
-        _latest_figure(overview, known),
-        *_file_figures(known),
-        _row_figure(known),
-        _log_figure(overview, known.figures),
-    ]
+def _offered(version: int, latest: int) -> list[int]:
+    """The newest versions, and those around the chosen one; newest first."""
+    newest = range(max(0, latest - NEWEST_OFFERED + 1), latest + 1)
+    around = range(max(0, version - 2), min(latest, version + 2) + 1)
+    return sorted({*newest, *around}, reverse=True)
+
+
+def _render_step(by: str, label: str, shape: str, *, is_last: bool) -> Markup:
     return html(
-        '{}{}<div class="dx-title"><div><h2>{}</h2>{}{}</div>{}</div>{}',
-        _render_banner(known),
-        render_problems(problems),
-        cut(name, 200),
-        path,
-        described,
-        render_chips(_chips(known.identity)),
-        render_key_figures(figures),
+        '<button type="button" class="dx-icon {}" data-do="step" data-value="{}" '
+        'aria-label="{}" title="{}"{}></button>',
+        shape,
+        by,
+        label,
+        label,
+        html(" disabled") if is_last else NOTHING,
+    )
+
+
+def _render_place(uri: str) -> Markup:
+    return html(
+        '<details class="dx-menu dx-place" data-menu><summary title="Where the table lies">Place'
+        '</summary><div class="dx-menu-box">{}</div></details>',
+        render_snippet("dx-place", cut(uri, 2000), "Where the table lies"),
+    )
+
+
+def _render_newer(version: int) -> Markup:
+    return html(
+        '<div class="dx-notice dx-newer" role="status"><div><strong>Version '
+        "{} is available.</strong></div><div>"
+        '<button type="button" data-do="newest" data-value="">Show it</button>'
+        '<button type="button" class="dx-icon dx-close" data-do="later" data-value="" '
+        'aria-label="Not now" title="Not now"></button></div></div>',
+        format_count(version),
     )
 
 
@@ -194,95 +262,3 @@ def _render_banner(known: _Known) -> Markup:
         remedy = f"Version {shown} is the newest that can be read, and is shown. {notice.remedy}"
         notice = replace(notice, remedy=remedy)
     return render_notice(notice)
-
-
-def _chips(identity: Identity | None) -> list[str]:
-    if identity is None:
-        return []
-    protocol = identity.protocol
-    if protocol is None:
-        return ["protocol unknown"]
-    chips = [
-        f"reader {protocol.min_reader_version} \N{MIDDLE DOT} writer {protocol.min_writer_version}"
-    ]
-    names = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})
-    chips += [cut(name, 48) for name in names[:CHIPS]]
-    if len(names) > CHIPS:
-        chips.append(f"{len(names) - CHIPS} more")
-    return chips
-
-
-def _latest_figure(overview: Overview, known: _Known) -> KeyFigure:
-    when = known.figures.timestamp if known.figures else None
-    age = "" if known.ended else PENDING
-    if known.readable is not None:
-        age = f"cannot be read; {format_count(known.readable)} is shown"
-    elif known.figures is not None:
-        age = format_age(when, datetime.now(UTC))
-    return KeyFigure(
-        name="Latest version",
-        value=format_count(overview.latest),
-        remark=age,
-        exact=format_time(when) if when else "",
-    )
-
-
-def _file_figures(known: _Known) -> list[KeyFigure]:
-    if known.figures is None:
-        value, remark = (UNKNOWN, "files not readable") if known.ended else (PENDING, "reading")
-        return [
-            KeyFigure(name="Table size", value=value, remark=remark),
-            KeyFigure(name="Active files", value=value, remark=remark),
-        ]
-    files, size = known.figures.num_files, known.figures.size_in_bytes
-    average = f"{format_bytes(size // files)} on average" if files else "the table is empty"
-    return [
-        KeyFigure(
-            name="Table size",
-            value=format_bytes(size),
-            remark="live files, by the log",
-            exact=f"{format_count(size)} bytes",
-        ),
-        KeyFigure(name="Active files", value=format_count(files), remark=average),
-    ]
-
-
-def _row_figure(known: _Known) -> KeyFigure:
-    name, rows = "Rows", known.rows
-    if rows is None:
-        return KeyFigure(
-            name=name,
-            value=UNKNOWN if known.ended else PENDING,
-            remark="files not readable" if known.ended else "counting\N{HORIZONTAL ELLIPSIS}",
-        )
-    if rows.num_rows is None:
-        return KeyFigure(name=name, value=UNKNOWN, remark="statistics do not say")
-    deleted = rows.num_deleted
-    if deleted is None:
-        remark = "soft-deleted rows unknown"
-    elif deleted:
-        share = format_share(deleted, rows.num_rows + deleted)
-        remark = f"{format_short(deleted)} soft-deleted ({share})"
-    else:
-        remark = "none soft-deleted"
-    return KeyFigure(
-        name=name,
-        value=format_short(rows.num_rows),
-        remark=remark,
-        exact=f"{format_count(rows.num_rows)} rows, by statistics",
-    )
-
-
-def _log_figure(overview: Overview, figures: Figures | None) -> KeyFigure:
-    """By the listing, and, once the version is read, by what it was read from."""
-    known = overview if figures is None else figures
-    count = known.commits_since_checkpoint
-    if known.checkpoint is None:
-        remark = "no checkpoint yet" if overview.checkpoint is None else "no checkpoint is usable"
-    else:
-        remark = f"since checkpoint {format_count(known.checkpoint)}"
-    unit = "commit" if count == 1 else "commits"
-    if figures is not None and figures.compactions_read:
-        read = things(figures.compactions_read, "log compaction")
-        remark += f"; {format_count(figures.commits_read)} and {read} read"
-    return KeyFigure(name="Log health", value=f"{format_count(count)} {unit}", remark=remark)

@@ -9,7 +9,7 @@ from typing import Any
 import panel as pn
 import param
 
-from widgets.theme import DARK, LIGHT, read_style, render_tokens, static_folder
+from widgets.theme import read_style, static_folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +43,7 @@ class PageTools(pn.custom.JSComponent):
     _esm = (static_folder() / "page_tools.js").read_text(encoding="utf-8")
 
     def __init__(self, **params: Any) -> None:
-        # it stands outside of the page that has the colours
-        tokens = render_tokens(LIGHT, ":host") + render_tokens(DARK, ":host(.dx-dark)")
-        super().__init__(
-            stylesheets=[tokens, read_style()], margin=0, styles={"align-self": "center"}, **params
-        )
+        super().__init__(stylesheets=[read_style()], margin=0, **params)
         self._handlers: dict[str, Callable[[str], object]] = {}
 
     def on(self, action: str, handler: Callable[[str], object]) -> None:
@@ -61,10 +57,6 @@ class PageTools(pn.custom.JSComponent):
     def tell_found(self, question: str, entries: Sequence[Entry]) -> None:
         """What there is for a question."""
         self.found = {"question": question, "entries": [asdict(entry) for entry in entries]}
-
-    def paint(self, *, is_dark: bool) -> None:
-        """Wear the colours of the theme."""
-        self.css_classes = ["dx-dark"] if is_dark else []
 
     def _handle_msg(self, data: Any) -> None:
         if not isinstance(data, dict):

@@ -11,7 +11,7 @@ from widgets.page._page_tools import Entry, PageTools
 from widgets.session.asking import Question
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
-from widgets.state import VIEW_TITLES, VIEWS, PageState, parse_version
+from widgets.state import GROUPS, VIEW_TITLES, VIEWS, PageState, parse_version
 from widgets.text import cut_middle, format_count
 from widgets.ui.copy_as import view_commands
 
@@ -22,7 +22,7 @@ LONGEST = 200
 
 _FILE_VIEWS = ("files", "reach", "vectors")
 _ALWAYS = (
-    Entry(kind="Do", label="Look at the table anew", action="reload", hint="refresh"),
+    Entry(kind="Do", label="Refresh", action="reload", hint="look at the table again"),
     Entry(kind="Do", label="Light or dark theme", action="theme", hint="colours"),
     Entry(kind="Do", label="Save a picture of this view", action="picture", hint="PNG"),
     Entry(kind="Do", label="Older version", action="step", value="-1", hint="Left"),
@@ -62,7 +62,6 @@ class Palette:
         on("open", open_table)
         on("find", self._find)
         state.param.watch(lambda *_: self._offer(), ["table", "view", "version"])
-        state.param.watch(lambda *_: self.tools.paint(is_dark=state.dark), "dark")
         self._offer()
 
     def show(self, service: TableService) -> None:
@@ -76,8 +75,8 @@ class Palette:
         if state.table and state.version is not None:
             commands = view_commands(state.view, state.table, state.version)
             entries = [
-                *(Entry(kind="View", label=VIEW_TITLES[view], action="view", value=view)
-                  for view in VIEWS),
+                *(Entry(kind="View", label=title, action="view", value=view, hint=group)
+                  for group, views in GROUPS for view, title in views),
                 *_ALWAYS,
                 *([_LINK] if self._services.runner.is_background else []),
                 *(Entry(kind="Copy", label=f"Copy as {name}", action="copy", value=text,

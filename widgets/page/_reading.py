@@ -9,17 +9,18 @@ from typing import TypeVar
 from explorer.errors import Problem
 from explorer.table.readable import is_of_the_log
 from widgets.page._header import HeaderView
-from widgets.screens.timeline.view import TimelineView
+from widgets.session.health_word import read_health_word
 from widgets.session.tables import Figures, Identity, RowFigures, TableService
 from widgets.session.work import Runner
-from widgets.state import PageState
+from widgets.state import VIEWS, PageState
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateReader:
-    """Tells the header, and the timeline, each fact when it is known.
+    """Tells the header each fact when it is known, and `anchor` what is live at a version: the
+    timeline counts from it.
 
     Where the latest version cannot be read, they are told of the newest that can be, below the
     reason, and it is the one that the views show.
@@ -28,7 +29,7 @@ class StateReader:
     service: TableService
     runner: Runner
     header: HeaderView
-    timeline: TimelineView
+    anchor: Callable[[int, dict[str, int | None]], None]
     state: PageState
     is_current: Callable[[TableService], bool]
 
@@ -43,22 +44,36 @@ class StateReader:
                 self._read_figures(version)
 
         self._run(lambda: self.service.read_identity(version), done, version)
+        if version == self.state.latest:
+            self._read_health()
 
     def _read_figures(self, version: int) -> None:
         def done(figures: Figures) -> None:
             self.header.show_figures(figures)
-            amounts = {"bytes": figures.size_in_bytes, "files": figures.num_files}
-            self.timeline.reader.anchor(version, amounts)
+            self.anchor(version, {"bytes": figures.size_in_bytes, "files": figures.num_files})
             self._read_rows(version)
 
         self._run(lambda: self.service.read_figures(version), done, version)
 
     def _read_rows(self, version: int) -> None:
         def done(rows: RowFigures) -> None:
-            self.header.show_rows(rows)
-            self.timeline.reader.anchor(version, {"rows": rows.num_rows})
+            self.anchor(version, {"rows": rows.num_rows})
 
         self._run(lambda: self.service.read_rows(version), done, version)
+
+    def _read_health(self) -> None:
+        """Whether the log is sound, for the header; the overview asks it itself."""
+        if self.state.view == VIEWS[0]:
+            return
+
+        def done(word: str) -> None:
+            if self.is_current(self.service):
+                self.state.health = word
+
+        def failed(_: Problem) -> None:
+            done("unknown")
+
+        self.runner.run(lambda: read_health_word(self.service), done, failed)
 
     def _seek(self, version: int, problem: Problem) -> None:
         """Find the newest version that can be read, where the latest cannot be."""

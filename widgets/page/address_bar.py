@@ -8,6 +8,7 @@ from typing import Any
 import panel as pn
 import param
 
+from widgets.state import PageState
 from widgets.theme import static_folder
 
 THEMES = ("light", "dark")
@@ -47,15 +48,19 @@ class AddressBar(pn.custom.JSComponent):
         each later one is a step that Back leads back from."""
         self.place = [self._followed, search]
 
-    def keep_theme(self, page: Any, post: Callable[[Callable[[], None]], None]) -> None:
+    def keep_theme(self, state: PageState, post: Callable[[Callable[[], None]], None]) -> None:
         """Begin with the theme that the browser remembers, and let it remember the next.
 
-        `page` has the parameter `dark_theme`; `post` calls a function where and when the
-        page may be changed, which may be later than the browser asks.
+        `post` calls a function where and when the page may be changed, which may be later than
+        the browser asks.
         """
-        self._paint = lambda is_dark: post(lambda: page.param.update(dark_theme=is_dark))
-        self.dark = bool(page.dark_theme)
-        page.param.watch(lambda event: self.param.update(dark=bool(event.new)), "dark_theme")
+
+        def paint(is_dark: bool) -> None:  # noqa: FBT001 - the one thing that is said
+            post(lambda: setattr(state, "dark", is_dark))
+
+        self._paint = paint
+        self.dark = bool(state.dark)
+        state.param.watch(lambda event: self.param.update(dark=bool(event.new)), "dark")
 
     def _handle_msg(self, data: Any) -> None:
         if not isinstance(data, dict):

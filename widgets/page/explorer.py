@@ -25,6 +25,7 @@ from widgets.screens.health.view import HealthView
 from widgets.screens.layout.view import LayoutView
 from widgets.screens.log.view import LogView
 from widgets.screens.maintenance.view import MaintenanceView
+from widgets.screens.overview.view import OverviewView
 from widgets.screens.protocol.view import ProtocolView
 from widgets.screens.reach.view import ReachView
 from widgets.screens.rows.view import RowsView
@@ -35,7 +36,7 @@ from widgets.screens.vectors.view import VectorsView
 from widgets.session.asking import drop_all
 from widgets.session.page_services import PageServices
 from widgets.session.tables import Overview, TableService
-from widgets.state import Address, HistoryState, Notice, PageState
+from widgets.state import VIEW_OF_A_VERSION, Address, HistoryState, Notice, PageState
 from widgets.text import cut, format_count
 from widgets.theme import DARK, LIGHT, read_style, render_tokens
 from widgets.ui.boxes import build_open_stack, build_slot, build_split
@@ -51,6 +52,7 @@ class _Screen(Protocol):
 
 
 _BUILDERS: dict[str, Callable[[PageServices, PageState], _Screen]] = {
+    "overview": OverviewView,
     "compare": CompareView,
     "files": FilesView,
     "feed": FeedView,
@@ -67,25 +69,35 @@ _BUILDERS: dict[str, Callable[[PageServices, PageState], _Screen]] = {
     "log": LogView,
     "maintenance": MaintenanceView,
 }
-"""Every view but the first, which stands in the explorer itself."""
+"""Every view but the timeline, which stands in the explorer itself."""
 
 _LINK_ERRORS = {"table_not_found", "invalid_argument", "log_empty", "storage_refused"}
 """What a link got wrong for good; a store that fails may answer the next time."""
 
 
 class Explorer:
-    """Header, and one view at a time; opens tables and keeps the state right.
+    """One view at a time below its notices, `panel`, and the line above, `header`; opens tables
+    and keeps the state right.
 
-    `start` is shown while no table is open.
+    `start` is shown while no table is open. Where the page has an address its links have one too,
+    and the document around it has the colours.
     """
 
-    def __init__(self, services: PageServices, state: PageState, start: Any = None) -> None:
+    def __init__(
+        self,
+        services: PageServices,
+        state: PageState,
+        start: Any = None,
+        *,
+        has_address: bool = False,
+    ) -> None:
         self._services = services
         self._state = state
         self._service: TableService | None = None
         self._asked = 0
         history = HistoryState()
-        self._header = HeaderView(services, state, self._show_newest)
+        self._header = HeaderView(state, self._show_newest, has_address=has_address)
+        self.header = self._header.panel
         self._palette = Palette(services, state, self._open_beside, self.reload)
         self.tools = self._palette.tools
         self._follower = Follower(services.runner, self._offer_newer, self._lose)
@@ -101,10 +113,13 @@ class Explorer:
         self._views: dict[str, _Screen] = {}
         self._start = start
         self._body = build_slot()
-        # a served page has a place for its tools beside its title
-        tools = [] if services.runner.is_background else [self.tools]
-        self.panel = _build_page(*tools, self._header.panel, self._body)
+        self._unread: tuple[TableService, Overview] | None = None
+        self._amounts: tuple[int, dict[str, int | None]] | None = None
+        self.panel = _build_page(
+            self._header.notices, self._body, tokens="" if has_address else _TOKENS
+        )
         state.param.watch(lambda *_: self._show_view(), ["view", "table", "opening"])
+        state.param.watch(lambda *_: self._read_timeline(), ["view", "table"])
         state.param.watch(lambda *_: self._check_there(), "view")
         state.param.watch(lambda *_: self._paint(), "dark")
         state.param.watch(lambda *_: self._follow_change(), "changes")
@@ -180,7 +195,7 @@ class Explorer:
     def _leave(self) -> None:
         """No table is open any more."""
         self._asked += 1
-        self._service = None
+        self._service = self._unread = None
         self._follower.follow_none()
         self._timeline.reader.stop()
         self._header.clear()
@@ -236,26 +251,46 @@ class Explorer:
         self, service: TableService, overview: Overview, address: Address, complaints: list[str]
     ) -> None:
         self._service = service
-        self._state.param.update(latest=overview.latest, newer=None, gone=None, refreshing=False)
+        self._state.param.update(
+            latest=overview.latest, newer=None, gone=None, refreshing=False, health=""
+        )
         self._follower.follow(service, overview.latest)
         self._services.recents.add(overview.uri)
         self._header.show(overview)
-        # also one that was left and comes back
-        self._timeline.show(overview, stays=self._timeline.reader.has(service))
+        self._unread, self._amounts = (service, overview), None
         self._palette.show(service)
         self._go(replace(address, table=overview.uri), complaints)
         self._commit.show(service)
         for view in self._views.values():
             view.show(service)
-        self._timeline.reader.start(service)
+        self._read_timeline()
         StateReader(
             service=service,
             runner=self._services.runner,
             header=self._header,
-            timeline=self._timeline,
+            anchor=self._anchor,
             state=self._state,
             is_current=lambda asked: asked is self._service,
         ).read(overview.latest)
+
+    def _read_timeline(self) -> None:
+        """Read the history of the open table once somebody looks at the timeline."""
+        if self._unread is None or self._state.view != VIEW_OF_A_VERSION or self._state.opening:
+            return
+        (service, overview), self._unread = self._unread, None
+        # also one that was left and comes back
+        self._timeline.show(overview, stays=self._timeline.reader.has(service))
+        self._timeline.reader.start(service)
+        if self._amounts is not None:
+            self._timeline.reader.anchor(*self._amounts)
+
+    def _anchor(self, version: int, amounts: dict[str, int | None]) -> None:
+        """What is live at a version is known."""
+        if self._amounts is not None and self._amounts[0] == version:
+            amounts = self._amounts[1] | amounts
+        self._amounts = (version, amounts)
+        if self._unread is None:
+            self._timeline.reader.anchor(version, amounts)
 
     def _refuse(self, problem: Problem) -> None:
         # The table that was open stays; a page without one goes to its start.
@@ -322,8 +357,15 @@ def _complain(complaints: list[str]) -> Notice | None:
     )
 
 
-def _build_page(*children: Any) -> pn.Column:
-    tokens = render_tokens(LIGHT, ":host") + render_tokens(DARK, ":host(.dx-dark)")
+def build_plain(*children: Any) -> pn.Column:
+    """A page without a table, in a document that has the colours."""
+    return _build_page(*children, tokens="")
+
+
+_TOKENS = render_tokens(LIGHT, ":host") + render_tokens(DARK, ":host(.dx-dark)")
+
+
+def _build_page(*children: Any, tokens: str) -> pn.Column:
     return pn.Column(
         *children,
         css_classes=["dx-page"],

@@ -2,65 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
 import panel as pn
-import panel_material_ui as pmui
 from bokeh.document import Document
-from panel_material_ui.template.base import Page
 
-from explorer.errors import DeltaError
+from explorer.errors import DeltaError, Problem
 from explorer.storage.location import parse_location
-from widgets.markup import html
 from widgets.page.address_bar import THEME_COOKIE, AddressBar
-from widgets.page.explorer import Explorer
+from widgets.page.explorer import Explorer, build_plain
+from widgets.page.navigation import Navigation
 from widgets.screens.start.view import Picker, StartView
+from widgets.served._page_template import build_template
 from widgets.session.page_services import PageServices
 from widgets.session.work import unexpected
 from widgets.state import (
     ADDRESSED,
-    VIEW_ICONS,
-    VIEW_TITLES,
-    VIEWS,
     Address,
     Notice,
     PageState,
     parse_address,
     render_address,
 )
-from widgets.text import cut
-from widgets.theme import DARK, MATERIAL, static_folder
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import render_problem
 
-TITLE = "Delta Explorer"
 
-_SIDEBAR = 208
-_HEADER = 52
-
-
-def build_page(services: PageServices, person: str | None = None) -> Any:
+def build_page(services: PageServices, person: str | None = None) -> pn.Template:
     """One session's page; what goes wrong while it is built is shown, not waited for.
     `person` is who has signed in."""
     try:
         return _build_shell(services, person)
     except Exception as error:  # noqa: BLE001 - else the browser shows a spinner without end
-        return unwatch_busy(Page(title=TITLE, main=[LiveHtml(render_problem(unexpected(error)))]))
+        return build_notice_page(unexpected(error))
 
 
-def unwatch_busy(page: Any) -> Any:
-    """The page, which no longer follows whether any page of this server is busy: nothing here
-    shows it, and nobody takes it back when the page ends, so that it would never be freed."""
-    for _, watcher in page._param__private.ref_watchers:
-        watcher.inst.param.unwatch(watcher)
-    page._param__private.ref_watchers.clear()
-    return page
+def build_notice_page(problem: Problem) -> pn.Template:
+    """A page that says one thing."""
+    return build_template({"main": build_plain(LiveHtml(render_problem(problem)))})
 
 
-def _build_shell(services: PageServices, person: str | None) -> Any:
+def _build_shell(services: PageServices, person: str | None) -> pn.Template:
     state = PageState()
     explorer: Explorer
 
@@ -68,8 +53,8 @@ def _build_shell(services: PageServices, person: str | None) -> Any:
         explorer.open(Address(table=uri, view=state.view))
 
     start = StartView(services, state, open_table)
-    explorer = Explorer(services, state, start.panel)
-    picker = Picker(services, state, open_table)
+    explorer = Explorer(services, state, start.panel, has_address=True)
+    picker = Picker(services, state, open_table, person)
 
     def write_address(*events: Any) -> None:
         # a link whose store did not answer stays, so that the page may be loaded again
@@ -82,38 +67,20 @@ def _build_shell(services: PageServices, person: str | None) -> Any:
         write_address()  # also where the address meant nothing new
 
     bar = AddressBar(go_back)
-    page = Page(
-        title=TITLE,
-        sidebar=[
-            *_build_tables_link(services),
-            *picker.panels,
-            build_navigation(state, services.runner.post),
-        ],
-        main=[explorer.panel, bar],
-        header=[
-            pn.Spacer(sizing_mode="stretch_width"),
-            explorer.tools,
-            *_build_person(person),
-            _build_reload(explorer),
-        ],
-        sidebar_width=_SIDEBAR,
-        sidebar_resizable=False,
-        theme_config=MATERIAL,
-        favicon=static_folder() / "favicon.svg",
-        meta_description="Versions, files and protocol of a Delta Lake table",
-        busy_indicator=None,
-        sx=_SHELL_SX,
+    navigation = Navigation(state, has_address=True)
+    page = build_template(
+        {
+            "line": explorer.header,
+            "tools": explorer.tools,
+            "tables": picker.tables,
+            "navigation": navigation.panel,
+            "beside": picker.beside,
+            "main": explorer.panel,
+            "bar": bar,
+        }
     )
-    unwatch_busy(page)
-    if _begins_dark():
-        page.dark_theme = True
-        # the empty page, too, until Material has colours
-        ground = f"html{{--mui-palette-background-default:{DARK.page}}}"
-        page.config.raw_css = [*page.config.raw_css, ground]
-    page.param.watch(lambda event: state.param.update(dark=bool(event.new)), "dark_theme")
-    state.param.watch(lambda event: page.param.update(dark_theme=bool(event.new)), "dark")
-    state.dark = bool(page.dark_theme)
-    bar.keep_theme(page, services.runner.post)
+    state.dark = _begins_dark()
+    bar.keep_theme(state, services.runner.post)
     state.param.watch(write_address, [*ADDRESSED, "opening"])
     pn.state.on_session_destroyed(lambda _: explorer.close())
     pn.state.on_session_destroyed(lambda _: start.close())
@@ -159,82 +126,6 @@ def comes_from_elsewhere(request: Any, table: str, services: PageServices) -> bo
         return parse_location(table).scheme != "file"
     except DeltaError:
         return False  # opening it says what is wrong
-
-
-def _build_tables_link(services: PageServices) -> list[Any]:
-    """The link to the list of tables, where there is more than one."""
-    if len(services.choices()) < 2 and not (
-        services.summaries is not None and services.summaries.progress
-    ):
-        return []
-    # outside of the explorer's own part, whose colours it does not know
-    link = html('<a href="./" style="color:inherit">All tables</a>')
-    return [LiveHtml(html('<p style="margin:0">{}</p>', link), margin=(14, 16, 0, 16))]
-
-
-def _build_person(person: str | None) -> list[Any]:
-    """Who has signed in, and the way out."""
-    if person is None:
-        return []
-    shown = html(
-        '<p style="margin:0;text-align:right;white-space:nowrap" title="{}">'
-        '{} <a href="./logout" style="color:inherit">Sign out</a></p>',
-        cut(person, 200),
-        cut(person, 20),
-    )
-    return [LiveHtml(shown, width=220, height=24, sizing_mode="fixed", align="center")]
-
-
-_SHELL_SX = {
-    "& .MuiAppBar-root": {
-        "backgroundColor": "background.paper",
-        "backgroundImage": "none",
-        "color": "text.primary",
-        "boxShadow": "none",
-        "borderBottom": "1px solid",
-        "borderColor": "divider",
-    },
-    "& .MuiToolbar-root": {"minHeight": f"{_HEADER}px !important", "height": f"{_HEADER}px"},
-    "& .title": {
-        "color": "inherit !important",
-        "fontSize": "17px",
-        "fontWeight": 700,
-        "whiteSpace": "nowrap",
-    },
-    "& .MuiAppBar-root a": {"color": "inherit"},
-    # it has no name, and each view says itself what it waits for
-    "& .MuiLinearProgress-root": {"display": "none"},
-    "& main": {"backgroundColor": "background.default"},
-    "& .sidebar": {"backgroundColor": "background.paper", "backgroundImage": "none"},
-}
-
-
-def build_navigation(state: PageState, post: Callable[[Callable[[], None]], None]) -> pmui.MenuList:
-    """The views to choose from. It follows clicks alone: a click reports what is active twice,
-    the second time late, and who has pressed Back meanwhile would be led forward again."""
-    items = [{"label": VIEW_TITLES[view], "icon": VIEW_ICONS[view]} for view in VIEWS]
-    menu = pmui.MenuList(items=items, dense=True, sizing_mode="stretch_width")
-
-    def choose(item: dict[str, str]) -> None:
-        state.view = VIEWS[items.index(item)]
-
-    def mark() -> None:
-        menu.active = (VIEWS.index(state.view),)
-
-    mark()
-    menu.on_click(choose)
-    menu.param.watch(lambda _: post(mark), "active")
-    state.param.watch(lambda _: mark(), "view")
-    return menu
-
-
-def _build_reload(explorer: Explorer) -> pmui.IconButton:
-    return pmui.IconButton(
-        icon="refresh",
-        description="Look at the table anew",
-        color="default",
-        on_click=lambda _: explorer.reload(),
-    )
 
 
 def _asked_for() -> str:

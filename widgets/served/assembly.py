@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import panel as pn
-from panel_material_ui.template.base import Page
 
 import explorer
 from explorer.errors import Problem
@@ -25,6 +24,7 @@ from widgets.served._headers import SafeHeaders
 from widgets.served._json_addresses import ADDRESSES, JsonAddresses, build_throttle
 from widgets.served._login import Logins, SignIn
 from widgets.served._oauth import oauth_options
+from widgets.served._page_template import FONTS, TITLE, Fonts
 from widgets.served._refused_requests import (
     LARGEST_BODY,
     LARGEST_MESSAGE,
@@ -33,11 +33,10 @@ from widgets.served._refused_requests import (
     log_request,
 )
 from widgets.served._session_page import (
-    TITLE,
+    build_notice_page,
     build_page,
     current_document,
     current_request,
-    unwatch_busy,
 )
 from widgets.served._unfinished_plans import find_unfinished
 from widgets.served.settings import Settings, check_settings, read_oauth
@@ -50,8 +49,7 @@ from widgets.session.runs import Runs
 from widgets.session.table_summaries import TableSummaries
 from widgets.session.tokens import UNLOCK, Gate, Unlock
 from widgets.session.work import BackgroundRunner, InlineRunner, finish_work
-from widgets.ui.live_html import LiveHtml
-from widgets.ui.pieces import render_problem
+from widgets.theme import static_folder
 
 _UNUSED_SECONDS = 30
 """A session whose browser is gone is given up after this; one that comes back within it goes
@@ -270,6 +268,7 @@ def _build_routes(shared: Shared, gate: Gate | None, hosts: Collection[str]) -> 
     routes: list[Any] = [
         ("/health", Health, {"is_stopping": lambda: shared.is_stopping}),
         (ADDRESSES, JsonAddresses, asked),
+        (FONTS, Fonts, {"path": str(static_folder() / "fonts")}),
     ]
     if gate is not None:
         routes.append((UNLOCK, Unlock, {"gate": gate}))
@@ -284,7 +283,7 @@ def _build_refusal(person: str | None) -> Any:
         reason=f"{who} not among the people who may.",
         remedy="Ask whoever runs this page, or sign in as somebody else.",
     )
-    return unwatch_busy(Page(title=TITLE, main=[LiveHtml(render_problem(problem))]))
+    return build_notice_page(problem)
 
 
 def _notices(settings: Settings, shared: Shared) -> list[str]:

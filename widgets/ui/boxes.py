@@ -53,6 +53,11 @@ def close_side(split: pn.Column, side: pn.Column) -> None:
     side.visible, split.css_classes = False, ["dx-split", "dx-alone"]
 
 
+def build_box(name: str, *children: Any) -> pn.Column:
+    """A box of the classes of the style sheet."""
+    return _box(name, children)
+
+
 def _box(name: str, children: tuple[Any, ...]) -> pn.Column:
     return pn.Column(
         *children,

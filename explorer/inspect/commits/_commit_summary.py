@@ -23,11 +23,15 @@ from typing import Any, NamedTuple, NoReturn
 import orjson
 
 from explorer.errors import CorruptLogError
+from explorer.inspect.commits._predicate_words import read_condition, without_ids
 from explorer.inspect.commits.commit_lines import split_lines
 from explorer.log.commits.commit_file import parse_action
 
 _NOTHING: dict[str, Any] = {}
 _LARGEST = 2**63 - 1
+
+LONGEST_TEXT = 1_000
+"""Characters of a condition or message: a timeline holds those of every commit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,8 @@ class CommitSummary:
     operation: str | None = None
     user_name: str | None = None
     engine_info: str | None = None
+    predicate: str | None = None
+    message: str | None = None
     in_commit_timestamp: int | None = None
     files_added: int | None = None
     files_removed: int | None = None
@@ -137,12 +143,22 @@ def _recorded(tally: _Tally) -> dict[str, Any]:
         "operation": _text(info.get("operation")),
         "user_name": _text(info.get("userName")) or _text(info.get("userId")),
         "engine_info": _text(info.get("engineInfo")) or _text(info.get("clientVersion")),
+        "predicate": _condition(info.get("operationParameters")),
+        "message": (_text(info.get("userMetadata")) or "")[:LONGEST_TEXT] or None,
         "in_commit_timestamp": _whole(info.get("inCommitTimestamp")),
         "has_protocol": "protocol" in kinds,
         "has_metadata": "metaData" in kinds,
         "schema_fingerprint": _fingerprint(tally.metadata.get("schemaString")),
         "has_cdc": "cdc" in kinds,
     }
+
+
+def _condition(parameters: Any) -> str | None:
+    if not isinstance(parameters, dict):
+        return None
+    # a condition beyond the limit is cut before it is read, so that a log of long ones is quick
+    condition = read_condition(_text(parameters.get("predicate")))
+    return None if condition is None else without_ids(condition[:LONGEST_TEXT])
 
 
 def _fingerprint(schema: Any) -> str | None:

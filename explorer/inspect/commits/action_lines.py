@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
 
 import pyarrow as pa
 
 from explorer.errors import CorruptLogError
+from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
 from explorer.inspect.commits._commit_summary import count_records
 from explorer.inspect.commits.commit_lines import read_commit, split_lines
 from explorer.inspect.frames import Column, build_batch, schema_of
 from explorer.log.actions.columns import bool_column, int64_column, string_column
 from explorer.log.commits.commit_file import parse_action
 from explorer.log.commits.commit_info import text_in
+from explorer.progress import ProgressCallback
 from explorer.table.table import Table
 
 RAW_LIMIT = 16 * 1024
@@ -51,15 +55,94 @@ def commit_actions(table: Table, version: int) -> pa.Table:
 
     Raises `NotFoundError` (version_not_found) where the commit is not there.
     """
-    name, data = read_commit(table.store, version)
-    batches = list(_batches(data, name))
-    return pa.Table.from_batches(batches, schema_of(COLUMNS))
+    return read_actions(table, version).rows
 
 
-def _batches(data: bytes, name: str) -> Iterator[pa.RecordBatch]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitActions:
+    """The lines of one commit, as the log has them, from the line `first` (1-based) on; at most
+    `limit`, all of them where that is None. `log_file` is the name of its file."""
+
+    version: int
+    log_file: str
+    data: bytes
+    first: int = 1
+    limit: int | None = None
+
+    def lines(self) -> Iterator[tuple[int, memoryview]]:
+        """Number and bytes of each line that is asked for."""
+        wanted = (line for line in split_lines(self.data) if line[0] >= self.first)
+        return islice(wanted, self.limit)
+
+    @property
+    def rows(self) -> pa.Table:
+        """A row for each line that is asked for, as `commit_actions` has them."""
+        return pa.Table.from_batches(list(_batches(self)), schema_of(COLUMNS))
+
+    @property
+    def num_lines(self) -> int:
+        """Lines of the whole commit."""
+        return sum(1 for _ in split_lines(self.data))
+
+
+def read_actions(
+    table: Table, version: int, *, first: int = 1, limit: int | None = None
+) -> CommitActions:
+    """The lines of a commit. Raises `NotFoundError` (version_not_found) where it is not there,
+    with what the log has in its place."""
+    name, data = read_commit(table, version)
+    return CommitActions(version=version, log_file=name, data=data, first=first, limit=limit)
+
+
+def _ask(
+    table: Table,
+    _: ProgressCallback | None,
+    *,
+    version: int,
+    from_line: int = 1,
+    limit: int | None = None,
+) -> CommitActions:
+    return read_actions(table, version, first=from_line, limit=limit)
+
+
+def _documents(found: CommitActions, _: int | None) -> Iterator[Document]:
+    """One for each line: `json` is the line itself, all of it."""
+    for number, line in found.lines():
+        kind, path, summary, size, num_records, data_change, _ = _describe_line(
+            line, found.log_file, number
+        )
+        yield {
+            "version": found.version,
+            "log_file": found.log_file,
+            "line": number,
+            "action": kind,
+            "path": path,
+            "summary": summary,
+            "size": size,
+            "num_records": num_records,
+            "data_change": data_change,
+            "json": bytes(line).decode(errors="replace").rstrip("\r"),
+        }
+
+
+ACTIONS: Final = Answer(
+    name="actions",
+    parameters=(
+        Parameter(name="version", kind="whole", is_required=True),
+        Parameter(name="from_line", kind="count"),
+        LIMIT,
+    ),
+    ask=_ask,
+    documents=_documents,
+    is_list=True,
+    asks_limit=True,
+)
+
+
+def _batches(found: CommitActions) -> Iterator[pa.RecordBatch]:
     rows: list[tuple[Any, ...]] = []
-    for number, line in split_lines(data):
-        rows.append((number, *_describe_line(line, name, number), name))
+    for number, line in found.lines():
+        rows.append((number, *_describe_line(line, found.log_file, number), found.log_file))
         if len(rows) == _BATCH_ROWS:
             yield build_batch(COLUMNS, rows)
             rows = []

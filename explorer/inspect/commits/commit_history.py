@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
 import pyarrow as pa
 
-from explorer.inspect.answer import LIMIT, Answer, Parameter
+from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
+from explorer.inspect.commits.told_commits import row_sentence
 from explorer.inspect.frame_rows import plain_rows
 from explorer.progress import ProgressCallback
 from explorer.table.table import Table
@@ -40,6 +41,12 @@ def _ask(  # the parameters of an answer
     return history(table, limit, operation=operation, user=user, since=since)
 
 
+def _documents(found: pa.Table, limit: int | None) -> Iterator[Document]:
+    """Each row of the history, with the sentence that tells what the commit did."""
+    for row in plain_rows(found, limit):
+        yield {**row, "sentence": row_sentence(row).text}
+
+
 HISTORY: Final = Answer(
     name="history",
     parameters=(
@@ -49,7 +56,7 @@ HISTORY: Final = Answer(
         LIMIT,
     ),
     ask=_ask,
-    documents=plain_rows,
+    documents=_documents,
     is_list=True,
     asks_limit=True,
 )

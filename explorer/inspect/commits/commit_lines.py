@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from explorer.errors import DeltaError, NotFoundError
 from explorer.log.commits.commit_file import holds_escapes
+from explorer.log.folder.listing import LogListing
 from explorer.protocol.filenames import render_commit_name, render_commit_path
 from explorer.storage.ports import ReadStore
+from explorer.table.table import Table
 
 
 def split_lines(data: bytes) -> Iterator[tuple[int, memoryview]]:
@@ -47,20 +49,54 @@ def find_lines(data: bytes, word: bytes) -> Iterator[tuple[int, memoryview]]:
         found = data.find(word, end)
 
 
-def read_commit(store: ReadStore, version: int) -> tuple[str, bytes]:
-    """Name and bytes of a commit file; `NotFoundError` (version_not_found) without it."""
+def read_commit(table: Table, version: int) -> tuple[str, bytes]:
+    """Name and bytes of a commit file; `NotFoundError` (version_not_found) without it, which says
+    what the log has in its place."""
     name = render_commit_name(version)
     try:
-        return name, store.read(render_commit_path(version))
+        return name, table.store.read(render_commit_path(version))
     except NotFoundError as error:
+        reason, remedy = _why_gone(table.listing(), version, name)
         raise NotFoundError(
             f"The commit of version {version} is not in the log.",
-            reason=f"There is no file {name}: the version never existed, or the log was cleaned "
-            "up.",
-            remedy="Ask for a version that the list of log files shows as a commit.",
+            reason=reason,
+            remedy=remedy,
             kind="version_not_found",
             spec="Delta Log Entries",
         ) from error
+
+
+def _why_gone(listing: LogListing, version: int, name: str) -> tuple[str, str]:
+    """Why a commit cannot be shown, and what can."""
+    commits = listing.commits
+    newest = max(commits[-1:] + tuple(one.version for one in listing.checkpoints), default=-1)
+    if version > newest:
+        return (
+            f"There is no file {name}: the newest version of the log is {max(newest, 0)}.",
+            f"Ask for a version up to {max(newest, 0)}.",
+        )
+    if any(one.version == version for one in listing.checkpoints):
+        return (
+            (
+                f"Of version {version} only a checkpoint is left. It holds the state of the table, "
+                "and not which of it this commit made: its actions are gone."
+            ),
+            f"Look at the state of version {version}, or at a commit that is still in the log.",
+        )
+    if any(one.first <= version <= one.last for one in listing.compactions):
+        return (
+            (
+                f"Version {version} is part of a log compaction, which holds what a run of "
+                "versions did together; the commit itself is gone."
+            ),
+            "Ask for a version that the list of log files shows as a commit.",
+        )
+    return (
+        f"There is no file {name}: the log was cleaned up, or the file was lost.",
+        f"The oldest commit that is left is version {commits[0]}."
+        if commits
+        else "Look at a version with a checkpoint.",
+    )
 
 
 def read_commits(store: ReadStore, versions: Iterable[int]) -> Iterator[bytes | DeltaError]:

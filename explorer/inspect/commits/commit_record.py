@@ -23,7 +23,7 @@ def commit_info(table: Table, version: int) -> dict[str, Any]:
     Raises `NotFoundError` (version_not_found) where the commit is not there,
     `CorruptLogError` where the line cannot be read.
     """
-    name, data = read_commit(table.store, version)
+    name, data = read_commit(table, version)
     found = parse_commit_info(data, version)
     body = found.body
     return {

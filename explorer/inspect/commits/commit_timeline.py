@@ -25,6 +25,8 @@ COLUMNS: dict[str, Column] = {
     "operation": (string_column, pa.string()),
     "user_name": (string_column, pa.string()),
     "engine_info": (string_column, pa.string()),
+    "predicate": (string_column, pa.string()),
+    "message": (string_column, pa.string()),
     "files_added": (int64_column, pa.int64()),
     "files_removed": (int64_column, pa.int64()),
     "bytes_added": (int64_column, pa.int64()),
@@ -62,9 +64,11 @@ def timeline(
     What a commit does not record is null, never 0; how files, bytes and rows are
     counted stands in `explorer.inspect.commits._commit_summary`. `timestamp` is the
     in-commit timestamp where that counts, else the file's modification time, made
-    monotonic over the whole log. `is_checkpoint` says that a complete checkpoint of the version
-    is there. `schema_fingerprint` tells the schemas of commits with metadata apart. A
-    commit that cannot be read has a row whose `problem` says why.
+    monotonic over the whole log. `predicate` is the condition that the writer recorded, and
+    `message` its `userMetadata`, both cut at `LONGEST_TEXT` characters. `is_checkpoint` says
+    that a complete checkpoint of the version is there. `schema_fingerprint` tells the schemas
+    of commits with metadata apart. A commit that cannot be read has a row whose `problem` says
+    why.
     """
     found = list_with_times(table.store)
     versions = [
@@ -126,6 +130,8 @@ def _row(
         summary.operation,
         summary.user_name,
         summary.engine_info,
+        summary.predicate,
+        summary.message,
         summary.files_added,
         summary.files_removed,
         summary.bytes_added,

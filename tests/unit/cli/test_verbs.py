@@ -118,8 +118,9 @@ def test_history_json_has_the_columns_of_the_contract(
     assert run(["history", str(folder.root), "--json", "--limit", "2"]) == 0
     found = documents(capsys.readouterr().out)
     expected = explorer.open_table(folder.root).history(2)
-    assert [list(row)[1:] for row in found] == [expected.column_names] * 2
+    assert [list(row)[1:] for row in found] == [[*expected.column_names, "sentence"]] * 2
     assert [row["version"] for row in found] == [2, 1]
+    assert found[1]["sentence"] == "ana added rows"
 
 
 def test_history_shows_unknown_as_unknown(

@@ -57,7 +57,7 @@ def test_changes_of_the_plot_never_overtake_the_plot(
     page = Page()
     document.add_root(page.explorer.panel.get_root(document))
     browser = SlowBrowser(document)
-    page.open(shop(tmp_path))
+    page.open(shop(tmp_path), view="timeline")
     page.do("range", "7d")
     page.state.version = 3
     sources = document.select({"type": ColumnDataSource})

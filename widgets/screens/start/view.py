@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-import panel_material_ui as pmui
-
 from explorer.progress import Progress
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.start._parts import (
@@ -20,7 +18,7 @@ from widgets.screens.start._parts import (
 from widgets.session.page_services import PageServices
 from widgets.state import PageState
 from widgets.text import cut, cut_middle, format_count, last_part
-from widgets.ui.boxes import build_filled_card, build_slot, build_stack
+from widgets.ui.boxes import build_filled_card, build_stack
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_problem, render_waiting
@@ -39,53 +37,68 @@ def short_name(uri: str) -> str:
 class Picker:
     """The open table among those served and opened lately, and a field for another."""
 
-    def __init__(self, services: PageServices, state: PageState, on_open: Open) -> None:
+    def __init__(
+        self, services: PageServices, state: PageState, on_open: Open, person: str | None = None
+    ) -> None:
         self._services = services
         self._state = state
         self._on_open = on_open
-        self._choice = build_slot()
-        self._paste = pmui.TextInput(
-            label="Open another table",
-            placeholder="Path or URL, then Enter",
-            size="small",
-            sizing_mode="stretch_width",
-            margin=(8, 12, 10, 12),
-        )
-        self.panels = (self._choice, self._paste)
-        # The value itself also changes when the field is left, which opens nothing.
-        self._paste.param.watch(lambda _: self._pasted(), "enter_pressed")
-        state.param.watch(lambda *_: self._fill(), "table")
-        self._fill()
+        self._person = person
+        self.tables = LiveHtml(margin=0)
+        self.beside = LiveHtml(margin=0)
+        self.tables.on("choose", self._chosen)
+        self.beside.on("open", self._pasted)
+        state.param.watch(lambda *_: self._draw(), "table")
+        self._draw()
 
-    def _fill(self) -> None:
-        choices = self._services.choices()
+    def _draw(self) -> None:
         current = self._state.table
-        self._paste.param.update(value="", value_input="")
+        choices = self._services.choices()
         if current and current not in choices:
             choices = (current, *choices)
-        if not current:
-            self._choice[:] = []
-            return
-        labels = _distinct({uri: short_name(uri) for uri in choices})
-        # Built anew: a Select whose options change chooses one of them by itself.
-        choice = pmui.Select(
-            label="Table",
-            options={label: uri for uri, label in labels.items()},
-            value=current,
-            size="small",
-            sizing_mode="stretch_width",
-            margin=(16, 12, 2, 12),
-        )
-        choice.param.watch(lambda event: self._chosen(event.new), "value")
-        self._choice[:] = [choice]
+        self.tables.html = self._render_tables(choices, current)
+        another = _ANOTHER if current else NOTHING
+        self.beside.html = another + _render_person(self._person)
 
-    def _chosen(self, uri: str | None) -> None:
+    def _render_tables(self, choices: tuple[str, ...], current: str) -> Markup:
+        summaries = self._services.summaries
+        is_searching = summaries is not None and summaries.progress is not None
+        listed = NOTHING
+        if len(choices) > 1 or is_searching:
+            listed = html('<a href="./">All tables</a>')
+        chosen = NOTHING
+        if current and len(choices) > 1:
+            labels = _distinct({uri: short_name(uri) for uri in choices[:MOST_CHOICES]})
+            options = join(
+                html(
+                    '<option value="{}"{}>{}</option>',
+                    uri,
+                    html(" selected") if uri == current else NOTHING,
+                    label,
+                )
+                for uri, label in labels.items()
+            )
+            chosen = html('<label>Table<select data-do="choose">{}</select></label>', options)
+        return html('<div class="dx-tables">{}{}</div>', listed, chosen) if listed else NOTHING
+
+    def _chosen(self, uri: str) -> None:
         if uri and uri != self._state.table:
             self._on_open(uri)
 
-    def _pasted(self) -> None:
-        if text := (self._paste.value_input or "").strip():
-            self._on_open(text)
+    def _pasted(self, text: str) -> None:
+        if text.strip():
+            self._on_open(text.strip())
+
+
+def _render_person(person: str | None) -> Markup:
+    """Who has signed in, and the way out."""
+    if person is None:
+        return NOTHING
+    return html(
+        '<div class="dx-person" title="{}"><span>{}</span><a href="./logout">Sign out</a></div>',
+        cut(person, 200),
+        cut(person, 20),
+    )
 
 
 class StartView:
@@ -218,6 +231,14 @@ def _in_words(progress: Progress) -> str:
     return f"{progress.label}: {format_count(progress.done)}{of}"
 
 
+MOST_CHOICES = 200
+"""Tables of the list in the navigation; the page of all tables has every one."""
+
+_ANOTHER = html(
+    '<label class="dx-beside">Open another table<input type="text" data-do="open" '
+    'data-when="enter" data-as="beside" placeholder="Path or URL, then Enter" '
+    'autocomplete="off" spellcheck="false"></label>'
+)
 _FIELD = html("""
 <section class="dx-start"><h2>Open a Delta table</h2>
 <p class="dx-muted">Paste the path of the folder that holds <code>_delta_log</code>, or a URL

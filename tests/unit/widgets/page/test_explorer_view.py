@@ -40,6 +40,7 @@ class Page:
         return self
 
     def parts(self) -> Iterator[LiveHtml]:
+        yield from self.explorer.header.select(LiveHtml)
         yield from self.explorer.panel.select(LiveHtml)
 
     @property
@@ -93,8 +94,8 @@ def test_every_table_of_the_corpus_is_shown_in_every_view(name: str, no_surprise
 
 def test_a_table_opens_on_its_latest_version(tmp_path: Path, no_surprises: None) -> None:
     page = Page().open(shop(tmp_path))
-    assert page.state.address == Address(table=str(tmp_path / "shop"), version=59, view="timeline")
-    assert "<h2>orders</h2>" in page.html
+    assert page.state.address == Address(table=str(tmp_path / "shop"), version=59, view="overview")
+    assert '<h1 title="orders">orders</h1>' in page.html
     assert ">60<" in page.html  # active files
 
 
@@ -129,22 +130,22 @@ def test_a_table_that_was_left_has_its_plot_when_it_comes_back(
     log = LogFolder(tmp_path / "future")
     log.commit(0, [{"protocol": {"minReaderVersion": 99, "minWriterVersion": 99}}, metadata()])
     log.commit(1, [add("1.parquet")])
-    page = Page().open(log.root)
+    page = Page().open(log.root, view="timeline")
     (plot,) = page.explorer.panel.select(pn.pane.Bokeh)
     assert plot.object is not None
     page.explorer.go(Address(), [])
     assert not page.state.table
-    page.open(log.root)
+    page.open(log.root, view="timeline")
     (plot,) = page.explorer.panel.select(pn.pane.Bokeh)
     assert plot.object is not None
-    page.open(shop(tmp_path))
-    page.open(log.root)
+    page.open(shop(tmp_path), view="timeline")
+    page.open(log.root, view="timeline")
     (plot,) = page.explorer.panel.select(pn.pane.Bokeh)
     assert plot.object is not None
 
 
 def test_a_click_on_a_commit_selects_it(tmp_path: Path, no_surprises: None) -> None:
-    page = Page().open(shop(tmp_path))
+    page = Page().open(shop(tmp_path), view="timeline")
     page.do("select", "57")
     assert page.state.version == 57
     assert "Version 57" in page.html
@@ -153,13 +154,13 @@ def test_a_click_on_a_commit_selects_it(tmp_path: Path, no_surprises: None) -> N
 
 
 def test_the_commits_turn_to_the_page_of_the_selected_one(tmp_path: Path) -> None:
-    page = Page().open(shop(tmp_path))
+    page = Page().open(shop(tmp_path), view="timeline")
     page.state.version = 3
     assert '<tr tabindex="0" data-do="select" data-value="3" aria-current="true">' in page.html
 
 
 def test_commits_are_filtered_by_user_operation_and_version(tmp_path: Path) -> None:
-    page = Page().open(shop(tmp_path))
+    page = Page().open(shop(tmp_path), view="timeline")
     page.do("filter", "merge")
     assert "29 commits" in page.html
     page.do("filter", "42")
@@ -169,7 +170,7 @@ def test_commits_are_filtered_by_user_operation_and_version(tmp_path: Path) -> N
 
 
 def test_the_actions_of_a_commit_come_with_their_lines(tmp_path: Path, no_surprises: None) -> None:
-    page = Page().open(shop(tmp_path))
+    page = Page().open(shop(tmp_path), view="timeline")
     page.do("actions")
     page.do("line", "2")
     assert "00000000000000000059.json, line 2" in page.html
@@ -223,6 +224,7 @@ def test_a_refused_table_shows_everything_but_its_files(tmp_path: Path, no_surpr
     page = Page().open(tmp_path / "t")
     assert "fromTheFuture" in page.html
     assert "files not readable" in page.html
+    page.state.view = "timeline"
     assert "All 1 commit of the log is shown." in page.html
     page.state.view = "protocol"
     assert "unknown to this release" in page.html

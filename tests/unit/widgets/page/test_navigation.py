@@ -1,52 +1,65 @@
-"""The navigation of views follows what was clicked, and nothing that comes later."""
+"""The navigation: every view in its group, as a link to what is chosen now in that view."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import html
+import re
 
-from widgets.served._session_page import build_navigation
-from widgets.state import VIEWS, PageState
-
-
-class Later:
-    """What is posted, until the page may be changed."""
-
-    def __init__(self) -> None:
-        self._waiting: list[Callable[[], None]] = []
-
-    def post(self, change: Callable[[], None]) -> None:
-        self._waiting.append(change)
-
-    def run(self) -> None:
-        while self._waiting:
-            self._waiting.pop(0)()
+from widgets.page.navigation import Navigation
+from widgets.state import GROUPS, VIEWS, PageState, parse_address
+from widgets.ui.place_links import LONGEST_ADDRESS
 
 
-def click(menu: Any, view: str) -> None:
-    """What a browser sends of a click."""
-    menu._handle_msg({"type": "click", "item": [VIEWS.index(view)]})
+def links(navigation: Navigation) -> list[tuple[str, str, bool]]:
+    """Of each link its address, its view, and whether it is marked."""
+    found = re.findall(
+        r'<a href="([^"]*)" data-do="view" data-value="(\w+)"( aria-current="page")?>',
+        navigation.panel.html,
+    )
+    return [(html.unescape(address), view, bool(mark)) for address, view, mark in found]
 
 
-def test_a_click_goes_to_its_view_and_marks_it() -> None:
-    state, later = PageState(), Later()
-    menu = build_navigation(state, later.post)
-    assert menu.active == (VIEWS.index(state.view),)
-    for view in reversed(VIEWS):
-        click(menu, view)
-        later.run()
-        assert state.view == view
-        assert menu.active == (VIEWS.index(view),)
+def test_each_view_is_a_link_with_the_address_of_what_is_chosen() -> None:
+    state = PageState(table="/lake/a&b", latest=9, version=4, where="id > 3")
+    shown = links(Navigation(state, has_address=True))
+    assert tuple(view for _, view, _ in shown) == VIEWS
+    for address, view, is_marked in shown:
+        assert parse_address(address)[0] == state.address.__class__(
+            table="/lake/a&b", version=4, where="id > 3", view=view
+        )
+        assert is_marked == (view == state.view)
 
 
-def test_the_late_half_of_a_click_leads_nobody_back_who_went_on_meanwhile() -> None:
-    state, later = PageState(), Later()
-    menu = build_navigation(state, later.post)
-    click(menu, "log")
-    later.run()
-    state.view = "files"  # the Back button
-    assert menu.active == (VIEWS.index("files"),)
-    menu.active = (VIEWS.index("log"),)  # what the browser said of the click besides
-    assert state.view == "files"
-    later.run()
-    assert menu.active == (VIEWS.index("files"),)
+def test_a_click_goes_to_its_view_and_the_mark_follows() -> None:
+    state = PageState(table="/lake/t", latest=1, version=1)
+    navigation = Navigation(state, has_address=True)
+    navigation.panel._handle_msg({"action": "view", "value": "log"})
+    assert state.view == "log"
+    assert [view for _, view, is_marked in links(navigation) if is_marked] == ["log"]
+    navigation.panel._handle_msg({"action": "view", "value": "nonsense"})
+    assert state.view == "log"
+
+
+def test_the_links_follow_the_version_and_there_is_none_without_a_table() -> None:
+    state = PageState(table="/lake/t", latest=7, version=7)
+    navigation = Navigation(state, has_address=True)
+    state.version = 3
+    assert {parse_address(address)[0].version for address, _, _ in links(navigation)} == {3}
+    state.table = ""
+    assert navigation.panel.html == ""
+
+
+def test_a_long_condition_is_left_out_of_links_and_not_of_the_page() -> None:
+    state = PageState(table="/lake/t", latest=7, version=7, where="x" * 2 * LONGEST_ADDRESS)
+    shown = links(Navigation(state, has_address=True))
+    assert max(len(address) for address, _, _ in shown) <= LONGEST_ADDRESS
+    assert parse_address(shown[0][0])[0].version == 7
+
+
+def test_a_notebook_has_buttons_in_their_place() -> None:
+    state = PageState(table="/lake/t", latest=7, version=7)
+    navigation = Navigation(state, has_address=False)
+    assert "href" not in navigation.panel.html
+    assert navigation.panel.html.count('data-do="view"') == len(VIEWS)
+    for group, _ in GROUPS:
+        assert group in navigation.panel.html

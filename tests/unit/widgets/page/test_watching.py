@@ -135,7 +135,7 @@ def test_a_new_version_is_offered_and_shown_where_one_was(log: LogFolder) -> Non
     tools._handle_msg({"action": "alive", "value": "active"})
     log.commit(1, [{"commitInfo": {"operation": "MERGE"}}, add("b.parquet")])
     wait_for(lambda: page.state.newer == 1, "the version is offered")
-    assert "Version 1 is there." in page.html
+    assert "Version 1 is available." in page.html
     assert page.state.address.version == 0
     assert "b.parquet" not in page.html
     page.do("newest")

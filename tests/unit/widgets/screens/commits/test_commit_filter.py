@@ -181,7 +181,7 @@ def test_a_hundred_thousand_commits_with_marks_are_a_thousand_glyphs_in_each_lay
 
 
 def test_a_filter_is_shared_by_plot_table_and_address(tmp_path: Path) -> None:
-    page = Page().open(shop(tmp_path))
+    page = Page().open(shop(tmp_path), view="timeline")
     page.do("operation", "=MERGE")
     assert page.state.address.only == "operation=MERGE"
     assert "1\N{EN DASH}25 of 29 commits" in page.html
@@ -195,7 +195,7 @@ def test_a_filter_is_shared_by_plot_table_and_address(tmp_path: Path) -> None:
 
 
 def test_a_range_is_typed_summed_up_and_compared(tmp_path: Path) -> None:
-    page = Page().open(shop(tmp_path))
+    page = Page().open(shop(tmp_path), view="timeline")
     page.do("older", "10")
     page.do("newer", "12")
     assert (page.state.older, page.state.version) == (10, 12)

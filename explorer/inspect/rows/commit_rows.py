@@ -1,0 +1,307 @@
+"""The rows that one commit changed, for a look (spec: Add CDC File, Deletion Vectors).
+
+Where the commit recorded change data, they stand there. Otherwise they are the rows of files that
+were added or removed, and those that a deletion vector newly hides or shows. A commit that removed
+files and added others copied the rows that stayed: then both sides are read and compared row by
+row, and the rows that are the same on both are no change.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import pyarrow as pa
+
+from explorer.errors import DeltaError, Problem
+from explorer.inspect.commits.commit_lines import read_commit
+from explorer.log.commits.commit_file import may_name
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.rows.changes.change_actions import Change, RecordedChanges, WholeFile
+from explorer.rows.changes.change_range import (
+    CHANGE_COLUMNS,
+    ChangeRange,
+    TableState,
+    breaking_changes,
+    check_feed_names,
+    render_changes,
+)
+from explorer.rows.changes.feed import (
+    ChangeFeed,
+    CommitChanges,
+    Tell,
+    label_problems,
+    read_change,
+)
+from explorer.rows.layout import layout_of
+from explorer.rows.python_values import plain_values
+from explorer.rows.request import build_request, first_rows
+from explorer.table.snapshot import Snapshot
+from explorer.table.table import Table
+
+SHOWN: Final = 50
+MOST_COMPARED: Final = 100_000
+"""Rows of both sides together that are compared; that takes some seconds."""
+
+Route = Literal["none", "change data", "files", "comparison", "too many"]
+
+MOST_PAIRED: Final = 10_000
+"""Rows of one file of change data that are put into pairs."""
+
+_TYPE: Final = CHANGE_COLUMNS[0]
+_BEFORE, _AFTER = "update_preimage", "update_postimage"
+_LABEL: Final = "Reading the rows that changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitRows:
+    """The first rows that the commit of `version` changed, as `read_changes` gives them.
+
+    `route` says how they were found: there are `none`; from `change data`; from `files` and
+    deletion vectors; by `comparison` of the files that were removed and added; or not at all,
+    because those hold `too many` rows. `is_cut` says that there are more, `num_files` how many
+    files or vectors the commit changed. With `is_paired` each row before an update is followed
+    by the same row after it. `problems` are told with the rows.
+    """
+
+    version: int
+    route: Route
+    rows: pa.Table
+    num_files: int
+    is_cut: bool = False
+    is_paired: bool = False
+    problems: tuple[Problem, ...] = ()
+
+
+def commit_rows(  # of what, how much, and who looks on
+    table: Table,
+    version: int,
+    limit: int = SHOWN,
+    *,
+    most_compared: int = MOST_COMPARED,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> CommitRows:
+    """The first `limit` rows that the commit of a version inserted, updated or deleted.
+
+    The change data feed need not be enabled. Rows are read by the schema of this version. Raises
+    `NotFoundError` where the commit is not in the log, `UnsupportedError` where a column is
+    called like one of the feed, and what `read_rows` raises for files that are gone or broken.
+    """
+    watch = Watch(progress=progress, cancel=cancel)
+    _, data = read_commit(table, version)
+    end = table.snapshot(version=version, progress=progress, cancel=cancel)
+    check_feed_names(end.schema)
+    feed = _feed_of(table, end, data)
+    watch.step(0, None, _LABEL)
+    changes = feed.commit(version)
+    problems: list[Problem] = []
+    wanted = _readable(changes.changes, table, end, data, problems)
+    route: Route
+    reader = _Reader(feed=feed, commit=changes, watch=watch, tell=problems.append)
+    number = len(changes.changes)
+    if not number:
+        return CommitRows(version=version, route="none", rows=_table(feed, []), num_files=0)
+    is_paired = False
+    if _copies(wanted):
+        compared = _compare(reader.batches(wanted), limit + 1, most_compared)
+        route, found = ("too many", []) if compared is None else ("comparison", compared)
+    elif any(isinstance(change, RecordedChanges) for change in wanted):
+        route = "change data"
+        found, is_paired = _recorded(reader, wanted, limit + 1)
+    else:
+        route, found = "files", list(first_rows(reader.batches(wanted), limit + 1))
+    rows = _table(feed, found)
+    is_cut = rows.num_rows > limit
+    shown = rows.slice(0, limit)
+    labels = shown.column(_TYPE).to_pylist()
+    if is_cut and is_paired and labels[-1:] == [_BEFORE]:
+        shown = shown.slice(0, limit - 1)  # and not one side of an update alone
+    return CommitRows(
+        version=version,
+        route=route,
+        rows=shown,
+        num_files=number,
+        is_cut=is_cut,
+        is_paired=is_paired,
+        problems=(*label_problems(labels), *problems),
+    )
+
+
+def _table(feed: ChangeFeed, batches: Sequence[pa.RecordBatch]) -> pa.Table:
+    return pa.Table.from_batches(batches, feed.schema)
+
+
+def _feed_of(table: Table, end: Snapshot, data: bytes) -> ChangeFeed:
+    """A feed of one version, whether or not the table has one."""
+    state = TableState(protocol=end.protocol, metadata=end.metadata)
+    found = ChangeRange(
+        table=table,
+        listing=table.listing(),
+        versions=range(end.version, end.version + 1),
+        end=end,
+        states={end.version: state},
+        kept={end.version: data},
+    )
+    return ChangeFeed(range=found, request=build_request(layout_of(end)))
+
+
+def _readable(
+    changes: Sequence[Change], table: Table, end: Snapshot, data: bytes, problems: list[Problem]
+) -> list[Change]:
+    """The changes whose rows the schema of this version can hold: files that were removed when
+    the columns were replaced have others."""
+    before = end.version - 1
+    if before < 0 or not may_name(data, "metaData"):
+        return list(changes)
+    try:
+        state = TableState(protocol=table.protocol(before), metadata=table.metadata(before))
+        broken = breaking_changes(state, end)
+    except DeltaError:
+        return list(changes)
+    kept = [
+        change
+        for change in changes
+        if not (isinstance(change, WholeFile) and change.change_type == "delete")
+    ]
+    if not broken or len(kept) == len(changes):
+        return list(changes)
+    problems.append(
+        Problem(
+            kind="schema_mismatch",
+            problem="The rows that this commit removed are not shown.",
+            reason=f"It changed columns as well: {render_changes(broken)}.",
+            remedy=f"Look at the rows of version {before}.",
+            spec="Change Metadata",
+        )
+    )
+    return kept
+
+
+def _copies(changes: Sequence[Change]) -> bool:
+    """Whether rows may have been copied from files that were removed into files that were added."""
+    kinds = {change.change_type for change in changes if isinstance(change, WholeFile)}
+    return len(kinds) == 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reader:
+    """Reads changes one after the other."""
+
+    feed: ChangeFeed
+    commit: CommitChanges
+    watch: Watch
+    tell: Tell
+
+    def batches(self, changes: Sequence[Change]) -> Iterator[pa.RecordBatch]:
+        """Their rows, with the schema of the feed."""
+        for done, change in enumerate(changes):
+            self.watch.step(done, len(changes), _LABEL)
+            yield from read_change(
+                self.feed.range.table.store,
+                change,
+                self.commit,
+                self.feed.request,
+                former=lambda: self.feed.former_layouts,
+                unrelated=lambda _: None,
+            )
+
+
+def _recorded(
+    reader: _Reader, changes: Sequence[Change], limit: int
+) -> tuple[list[pa.RecordBatch], bool]:
+    """The first rows of change data, and whether both sides of each update stand together."""
+    found: list[pa.RecordBatch] = []
+    number, is_paired = 0, True
+    for change in changes:
+        batches = list(first_rows(reader.batches([change]), MOST_PAIRED + 1))
+        rows = pa.Table.from_batches(batches, reader.feed.schema).combine_chunks()
+        order = None if rows.num_rows > MOST_PAIRED else _pairs(rows)
+        is_paired = is_paired and order is not None
+        if order is not None:
+            rows = rows.take(pa.array(order, pa.int64()))
+        found += first_rows(rows.to_batches(), limit - number)
+        number += rows.num_rows
+        if number >= limit:
+            break
+    return found, is_paired
+
+
+def _pairs(rows: pa.Table) -> list[int] | None:
+    """The order of the rows in which each row before an update is followed by the same row after
+    it; None where that cannot be told. Writers keep the order of rows on both sides: it is
+    taken for the same row where half of the columns at least are the same in all of them."""
+    types = rows.column(_TYPE).to_pylist()
+    before = [at for at, kind in enumerate(types) if kind == _BEFORE]
+    after = [at for at, kind in enumerate(types) if kind == _AFTER]
+    if len(before) != len(after):
+        return None
+    values = [
+        plain_values(rows.column(name)) for name in rows.column_names if name not in CHANGE_COLUMNS
+    ]
+    for one, other in zip(before, after, strict=True):
+        same = sum(repr(column[one]) == repr(column[other]) for column in values)
+        if 2 * same < len(values):
+            return None
+    partner = dict(zip(before, after, strict=True))
+    order = []
+    for at, kind in enumerate(types):
+        if kind != _AFTER:
+            order += [at, partner[at]] if at in partner else [at]
+    return order
+
+
+def _compare(
+    batches: Iterator[pa.RecordBatch], limit: int, most: int
+) -> list[pa.RecordBatch] | None:
+    """The rows that are on one side only, at most `limit`: deleted ones first, and half of each
+    where both are many; None where there are more than `most` rows to compare. A row that
+    stands twice counts twice."""
+    held: list[tuple[pa.RecordBatch, list[str], list[str]]] = []
+    balance: Counter[str] = Counter()
+    read = 0
+    for batch in batches:
+        read += batch.num_rows
+        if read > most:
+            return None
+        types = batch.column(_TYPE).to_pylist()
+        keys = _row_keys(batch)
+        for kind, key in zip(types, keys, strict=True):
+            balance[key] += 1 if kind == "insert" else -1
+        held.append((batch, types, keys))
+    sides = [_surplus(held, balance, kind) for kind in ("delete", "insert")]
+    deleted, inserted = (sum(batch.num_rows for batch in side) for side in sides)
+    fewer = min(deleted, max(limit - inserted, limit // 2))
+    return [*first_rows(sides[0], fewer), *first_rows(sides[1], limit - fewer)]
+
+
+def _surplus(
+    held: Sequence[tuple[pa.RecordBatch, list[str], list[str]]],
+    balance: Counter[str],
+    kind: str,
+) -> list[pa.RecordBatch]:
+    """The rows of one kind that the other side has not; they leave the balance."""
+    sign = 1 if kind == "insert" else -1
+    found = []
+    for batch, types, keys in held:
+        places = []
+        for at, (own, key) in enumerate(zip(types, keys, strict=True)):
+            if own == kind and balance[key] * sign > 0:
+                balance[key] -= sign
+                places.append(at)
+        if places:
+            found.append(batch.take(pa.array(places)))
+    return found
+
+
+def _row_keys(batch: pa.RecordBatch) -> list[str]:
+    """A text for each row that two rows share where all their values are the same."""
+    values = [
+        plain_values(column)
+        for column, name in zip(batch.columns, batch.schema.names, strict=True)
+        if name not in CHANGE_COLUMNS
+    ]
+    # as text: NaN is the same as itself then, and lists and dicts need no hash
+    return [repr(row) for row in zip(*values, strict=True)]

@@ -1,0 +1,231 @@
+"""The overview as pieces of the page: chips, key figures, sentences of commits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from explorer.inspect import Advice
+from explorer.inspect.advice.ranking import Step
+from explorer.table.counts import count as things
+from widgets.markup import NOTHING, Markup, html, join
+from widgets.screens.overview._ask import TableFacts, ToldCommit
+from widgets.session.tables import Identity, RowFigures
+from widgets.state import VIEW_OF_A_VERSION
+from widgets.text import (
+    UNKNOWN,
+    cut,
+    format_age,
+    format_bytes,
+    format_count,
+    format_share,
+    format_short,
+    format_time,
+    visible,
+)
+from widgets.theme import lane_of
+from widgets.ui.pieces import KeyFigure, render_chips, render_key_figures
+from widgets.ui.place_links import PlaceLinks
+from widgets.ui.plan_links import render_plan_link
+
+PENDING = "\N{HORIZONTAL ELLIPSIS}"
+CHIPS = 8
+
+
+def render_facts(facts: TableFacts, version: int, rows: RowFigures | None) -> Markup:
+    """What the table is; `rows` is None while they are counted."""
+    metadata = facts.identity.metadata
+    about = metadata.description if metadata else None
+    described = html('<p class="dx-about">{}</p>', cut(about, 400)) if about else NOTHING
+    figures = [
+        _version_figure(facts, version),
+        *_file_figures(facts),
+        _row_figure(facts, rows),
+        _log_figure(facts),
+    ]
+    return html(
+        '<div class="dx-title"><h2>Overview</h2>{}</div>{}{}',
+        render_chips(_chips(facts.identity)),
+        described,
+        render_key_figures(figures),
+    )
+
+
+def render_commits(commits: Sequence[ToldCommit], links: PlaceLinks, now: datetime) -> Markup:
+    """A sentence each, with its version and time; the newest first."""
+    if not commits:
+        return html('<p class="dx-muted">The log has no commit of these versions any more.</p>')
+    items = join(_render_commit(commit, links, now) for commit in commits)
+    return html('<ol class="dx-told">{}</ol>', items)
+
+
+def _render_commit(commit: ToldCommit, links: PlaceLinks, now: datetime) -> Markup:
+    text = commit.problem or commit.text or "recorded nothing of itself"
+    inner = html(
+        '<i class="dx-dot dx-{}"></i><span>{}</span>',
+        lane_of(commit.operation).lower(),
+        cut(text, 300),
+    )
+    to = {"view": VIEW_OF_A_VERSION, "version": commit.version}
+    when = format_age(commit.timestamp, now)
+    return html(
+        '<li>{}<small title="{}">version {}, {}</small></li>',
+        links.render("commit", str(commit.version), inner, to=to),
+        format_time(commit.timestamp),
+        format_count(commit.version),
+        when,
+    )
+
+
+def render_advice(found: Advice, links: PlaceLinks) -> Markup:
+    """At most three steps, and what has not been asked yet."""
+    steps = join(_render_step(step, links) for step in found.first)
+    unasked = join(
+        html("<li>{}: {}</li>", _SOURCES[source], visible(problem.problem))
+        for source, problem in found.unasked
+    )
+    return html(
+        '<p class="dx-lead">{}</p>{}{}{}',
+        visible(found.sentence),
+        html('<ol class="dx-steps-first">{}</ol>', steps) if steps else NOTHING,
+        html('<ul class="dx-notes">{}</ul>', unasked) if unasked else NOTHING,
+        NOTHING if found.has_listed else _OFFER,
+    )
+
+
+def _render_step(step: Step, links: PlaceLinks) -> Markup:
+    others = NOTHING
+    if step.others:
+        others = html(' <span class="dx-muted">and {}</span>', things(step.others, "more finding"))
+    plan = NOTHING
+    if step.operation is not None:
+        label = _PLANS.get(" ".join([step.operation, *step.arguments.values()]), "Plan it")
+        plan = render_plan_link(label, step.operation, step.arguments)
+    why = links.view(
+        step.source, html("Why"), html(' class="dx-why" aria-label="Why: {}"', step.problem)
+    )
+    return html(
+        '<li><p><i class="dx-dot dx-tone-{}"></i><strong>{}</strong>{}</p>'
+        "<dl><dt>Cost</dt><dd>{}</dd><dt>Benefit</dt><dd>{}</dd></dl>"
+        '<div class="dx-buttons">{}{}</div></li>',
+        _TONES[step.severity],
+        cut(step.problem, 400),
+        others,
+        cut(step.cost, 400),
+        cut(step.benefit, 400),
+        plan,
+        why,
+    )
+
+
+_TONES = {"error": "gone", "warning": "risk", "note": "none"}
+_SOURCES = {
+    "health": "Health",
+    "layout": "Layout",
+    "vectors": "Deletion vectors",
+    "reach": "Reach",
+}
+_PLANS = {
+    "vacuum": "Plan a vacuum",
+    "optimize compact": "Plan a compaction",
+    "optimize purge": "Plan a purge",
+    "checkpoint": "Plan a checkpoint",
+    "clean-log": "Plan a log cleanup",
+    "set-properties": "Plan a change of properties",
+}
+_OFFER = html(
+    '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="files" '
+    'data-value="">Look at the files too</button></div>'
+    '<p class="dx-muted">The folder is listed for it, and every commit is read.</p>'
+)
+
+
+def _chips(identity: Identity) -> list[str]:
+    protocol = identity.protocol
+    if protocol is None:
+        return ["protocol unknown"]
+    chips = [
+        f"reader {protocol.min_reader_version} \N{MIDDLE DOT} writer {protocol.min_writer_version}"
+    ]
+    names = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})
+    chips += [cut(name, 48) for name in names[:CHIPS]]
+    metadata = identity.metadata
+    if metadata is not None and metadata.partition_columns:
+        chips.append(cut(f"by {', '.join(metadata.partition_columns)}", 60))
+    if len(names) > CHIPS:
+        chips.append(f"{len(names) - CHIPS} more")
+    return chips
+
+
+def _version_figure(facts: TableFacts, version: int) -> KeyFigure:
+    when = None if facts.figures is None else facts.figures.timestamp
+    latest = facts.listed.latest
+    remark = "the latest" if version == latest else f"the latest is {format_count(latest)}"
+    if when is not None:
+        remark += f", {format_age(when, datetime.now(UTC))}"
+    return KeyFigure(
+        name="Version",
+        value=format_count(version),
+        remark=remark,
+        exact=format_time(when) if when else "",
+    )
+
+
+def _file_figures(facts: TableFacts) -> list[KeyFigure]:
+    if facts.figures is None:
+        return [
+            KeyFigure(name=name, value=UNKNOWN, remark="files not readable")
+            for name in ("Table size", "Active files")
+        ]
+    files, size = facts.figures.num_files, facts.figures.size_in_bytes
+    average = f"{format_bytes(size // files)} on average" if files else "the table is empty"
+    return [
+        KeyFigure(
+            name="Table size",
+            value=format_bytes(size),
+            remark="live files, by the log",
+            exact=f"{format_count(size)} bytes",
+        ),
+        KeyFigure(name="Active files", value=format_count(files), remark=average),
+    ]
+
+
+def _row_figure(facts: TableFacts, rows: RowFigures | None) -> KeyFigure:
+    name = "Rows"
+    if facts.figures is None:
+        return KeyFigure(name=name, value=UNKNOWN, remark="files not readable")
+    if rows is None:
+        return KeyFigure(name=name, value=PENDING, remark="counting\N{HORIZONTAL ELLIPSIS}")
+    if rows.num_rows is None:
+        return KeyFigure(name=name, value=UNKNOWN, remark="statistics do not say")
+    deleted = rows.num_deleted
+    if deleted is None:
+        remark = "soft-deleted rows unknown"
+    elif deleted:
+        share = format_share(deleted, rows.num_rows + deleted)
+        remark = f"{format_short(deleted)} soft-deleted ({share})"
+    else:
+        remark = "none soft-deleted"
+    return KeyFigure(
+        name=name,
+        value=format_short(rows.num_rows),
+        remark=remark,
+        exact=f"{format_count(rows.num_rows)} rows, by statistics",
+    )
+
+
+def _log_figure(facts: TableFacts) -> KeyFigure:
+    """By the listing, and, once the version is read, by what it was read from."""
+    known = facts.listed if facts.figures is None else facts.figures
+    count = known.commits_since_checkpoint
+    if known.checkpoint is None:
+        has_one = facts.listed.checkpoint is not None
+        remark = "no checkpoint is usable" if has_one else "no checkpoint yet"
+    else:
+        remark = f"since checkpoint {format_count(known.checkpoint)}"
+    unit = "commit" if count == 1 else "commits"
+    figures = facts.figures
+    if figures is not None and figures.compactions_read:
+        read = things(figures.compactions_read, "log compaction")
+        remark += f"; {format_count(figures.commits_read)} and {read} read"
+    return KeyFigure(name="To read", value=f"{format_count(count)} {unit}", remark=remark)

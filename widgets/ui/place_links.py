@@ -1,0 +1,58 @@
+"""Links to places of the page: a click goes there at once, and a new tab opens by the address."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from widgets.markup import NOTHING, Markup, html
+from widgets.state import PageState, render_address
+
+LONGEST_ADDRESS = 2_000
+"""Characters. A condition may have ten thousand, and a page shows many links."""
+
+
+class PlaceLinks:
+    """Makes links of a page. Where a page has no address, in a notebook, they are buttons."""
+
+    def __init__(self, state: PageState, *, has_address: bool) -> None:
+        self._state = state
+        self._has_address = has_address
+
+    def render(
+        self,
+        action: str,
+        value: str,
+        inner: Markup,
+        *,
+        to: dict[str, Any],
+        attributes: Markup = NOTHING,
+    ) -> Markup:
+        """What does `action` when it is clicked; `to` is what is otherwise in that place."""
+        if not self._has_address:
+            return html(
+                '<button type="button" data-do="{}" data-value="{}"{}>{}</button>',
+                action,
+                value,
+                attributes,
+                inner,
+            )
+        return html(
+            '<a href="{}" data-do="{}" data-value="{}"{}>{}</a>',
+            self._address(to),
+            action,
+            value,
+            attributes,
+            inner,
+        )
+
+    def view(self, view: str, inner: Markup, attributes: Markup = NOTHING) -> Markup:
+        """To another view of the same place."""
+        return self.render("view", view, inner, to={"view": view}, attributes=attributes)
+
+    def _address(self, to: dict[str, Any]) -> str:
+        address = replace(self._state.address, **to)
+        search = render_address(address)
+        if len(search) > LONGEST_ADDRESS:
+            search = render_address(replace(address, where="", only="", file="", column=""))
+        return search or "./"
