@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         columns_by_files,
         columns_by_statistics,
     )
+    from explorer.inspect.columns.schema_history import schema_history, schema_history_sentence
     from explorer.inspect.commits.action_lines import commit_actions
     from explorer.inspect.commits.commit_history import history
     from explorer.inspect.commits.commit_record import commit_info
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from explorer.inspect.layout.sizes import Layout, file_layout
     from explorer.inspect.reach.reachability import Reachability, reach_by_files, reach_by_log
     from explorer.inspect.rows.feed_counts import ChangeTotals, change_totals
+    from explorer.inspect.rows.row_blame import RowBlame, blame_row
+    from explorer.inspect.rows.row_condition import key_columns, row_condition
     from explorer.inspect.rows.row_search import RowHistory, search_rows
     from explorer.inspect.table_features.feature_history import features
     from explorer.inspect.table_features.writer_rules import writer_rules
@@ -60,8 +63,10 @@ _HOMES = {
     "Layout": "layout.sizes",
     "Losses": "engine_support.lost_engines",
     "Reachability": "reach.reachability",
+    "RowBlame": "rows.row_blame",
     "RowHistory": "rows.row_search",
     "StatisticsReport": "files.statistics",
+    "blame_row": "rows.row_blame",
     "change_totals": "rows.feed_counts",
     "check_conflicts": "conflicts.conflict_check",
     "clustering_depth": "layout.overlap",
@@ -83,13 +88,17 @@ _HOMES = {
     "foreign_files": "files.folder_files",
     "hidden_rows": "files.row_deletions",
     "history": "commits.commit_history",
+    "key_columns": "rows.row_condition",
     "log_files": "files.log_folder",
     "log_health": "health.table_health",
     "losses_sentence": "engine_support.lost_engines",
     "optimize_effects": "layout.optimize_history",
     "reach_by_files": "reach.reachability",
     "reach_by_log": "reach.reachability",
+    "row_condition": "rows.row_condition",
     "schema": "columns.fields",
+    "schema_history": "columns.schema_history",
+    "schema_history_sentence": "columns.schema_history",
     "search_rows": "rows.row_search",
     "timeline": "commits.commit_timeline",
     "transactions": "applications_and_domains",
@@ -109,8 +118,10 @@ __all__ = [
     "Layout",
     "Losses",
     "Reachability",
+    "RowBlame",
     "RowHistory",
     "StatisticsReport",
+    "blame_row",
     "change_totals",
     "check_conflicts",
     "clustering_depth",
@@ -132,13 +143,17 @@ __all__ = [
     "foreign_files",
     "hidden_rows",
     "history",
+    "key_columns",
     "log_files",
     "log_health",
     "losses_sentence",
     "optimize_effects",
     "reach_by_files",
     "reach_by_log",
+    "row_condition",
     "schema",
+    "schema_history",
+    "schema_history_sentence",
     "search_rows",
     "timeline",
     "transactions",
