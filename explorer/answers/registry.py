@@ -30,6 +30,7 @@ _HOMES: Final[dict[str, tuple[str, str]]] = {
     "preview": ("explorer.answers.previewed_rows", "PREVIEW"),
     "reach": ("explorer.inspect.reach.reachability", "REACH"),
     "row_blame": ("explorer.inspect.rows.row_blame", "ROW_BLAME"),
+    "row_differences": ("explorer.inspect.rows.row_differences", "ROW_DIFFERENCES"),
     "rows": ("explorer.inspect.rows.row_search", "ROWS"),
     "schema": ("explorer.inspect.columns.fields", "SCHEMA"),
     "schema_history": ("explorer.inspect.columns.schema_history", "SCHEMA_HISTORY"),

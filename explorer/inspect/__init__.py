@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from explorer.inspect.rows.feed_counts import ChangeTotals, change_totals
     from explorer.inspect.rows.row_blame import RowBlame, blame_row
     from explorer.inspect.rows.row_condition import key_columns, row_condition
+    from explorer.inspect.rows.row_differences import RowDifferences, row_differences
     from explorer.inspect.rows.row_search import RowHistory, search_rows
     from explorer.inspect.table_features.feature_history import features
     from explorer.inspect.table_features.writer_rules import writer_rules
@@ -64,6 +65,7 @@ _HOMES = {
     "Losses": "engine_support.lost_engines",
     "Reachability": "reach.reachability",
     "RowBlame": "rows.row_blame",
+    "RowDifferences": "rows.row_differences",
     "RowHistory": "rows.row_search",
     "StatisticsReport": "files.statistics",
     "blame_row": "rows.row_blame",
@@ -96,6 +98,7 @@ _HOMES = {
     "reach_by_files": "reach.reachability",
     "reach_by_log": "reach.reachability",
     "row_condition": "rows.row_condition",
+    "row_differences": "rows.row_differences",
     "schema": "columns.fields",
     "schema_history": "columns.schema_history",
     "schema_history_sentence": "columns.schema_history",
@@ -119,6 +122,7 @@ __all__ = [
     "Losses",
     "Reachability",
     "RowBlame",
+    "RowDifferences",
     "RowHistory",
     "StatisticsReport",
     "blame_row",
@@ -151,6 +155,7 @@ __all__ = [
     "reach_by_files",
     "reach_by_log",
     "row_condition",
+    "row_differences",
     "schema",
     "schema_history",
     "schema_history_sentence",

@@ -345,7 +345,7 @@ def _net(rows: pa.Table, end: Snapshot) -> pa.Table:
     ids = rows.column(_ROW_ID).to_pylist() if _ROW_ID in rows.column_names else None
     if ids is not None:
         keys = [f"{number}:{key}" for number, key in zip(ids, keys, strict=True)]
-    same = _in_both(list(zip(types, keys, strict=True)))
+    same = in_both(list(zip(types, keys, strict=True)))
     kept = [at for at, is_same in enumerate(same) if not is_same]
     if ids is not None:
         moved = _updated([(types[at], ids[at]) for at in kept])
@@ -358,7 +358,7 @@ def _net(rows: pa.Table, end: Snapshot) -> pa.Table:
     return named.take(int64_column(kept))
 
 
-def _in_both(keyed: list[tuple[str, str]]) -> list[bool]:
+def in_both(keyed: list[tuple[str, str]]) -> list[bool]:
     """Which of the (type, key) stand on both sides, one for one."""
     counts = Counter(keyed)
     pairs = {key: min(counts["insert", key], counts["delete", key]) for _, key in counts}

@@ -20,12 +20,14 @@ SHOWN_BY_OPTION = {
     "columns_by_files": "schema",
     "hidden_rows": "dv",
     "row_blame": "rows",
+    "row_differences": "diff",
     "schema_history": "schema",
 }
 """The verb of a fact that has none of its own name."""
 
 OF_THE_TERMINAL = {
     "changes": {"count"},
+    "diff": {"changed_rows"},
     "health": {"fail_on"},
     "rows": {"blame"},
     "schema": {"files", "history"},
