@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from explorer.inspect.description import describe
     from explorer.inspect.engine_support.lost_engines import Losses, engine_losses, losses_sentence
     from explorer.inspect.engine_support.matrix import engines, engines_sentence
+    from explorer.inspect.engine_support.used_engines import engines_in_use
     from explorer.inspect.files.file_judgement import FileReason
     from explorer.inspect.files.file_pages import FilesPage, files_page
     from explorer.inspect.files.file_reasons import why_here
@@ -82,6 +83,7 @@ _HOMES = {
     "domains": "applications_and_domains",
     "engine_losses": "engine_support.lost_engines",
     "engines": "engine_support.matrix",
+    "engines_in_use": "engine_support.used_engines",
     "engines_sentence": "engine_support.matrix",
     "features": "table_features.feature_history",
     "file_layout": "layout.sizes",
@@ -139,6 +141,7 @@ __all__ = [
     "domains",
     "engine_losses",
     "engines",
+    "engines_in_use",
     "engines_sentence",
     "features",
     "file_layout",
