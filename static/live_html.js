@@ -152,11 +152,82 @@ const take_piece = (model, {file, name, type, data, is_last}) => {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000)
 }
 
+// -------------------------------------------------------------- names while one types
+
+const OFFERED = 8
+// the name that is being typed: letters, digits and what names are made of, or from a backtick on
+const TYPED = /(`[^`]*|[\p{L}_][\p{L}\p{N}_.$-]*)$/u
+
+// Offers the names in [data-names] that hold what stands before the caret of a field, those that
+// begin with it first; arrows choose, Tab or Enter takes one over, Escape closes.
+const offer_names = (field, list) => {
+  const names = JSON.parse(field.dataset.names || "[]")
+  const before = field.value.slice(0, field.selectionStart)
+  const quotes = (before.match(/'/g) ?? []).length
+  const word = quotes % 2 === 1 ? "" : TYPED.exec(before)?.[0] ?? ""
+  const plain = word.replaceAll("`", "").toLowerCase()
+  const bare = (name) => name.replaceAll("`", "").toLowerCase()
+  const found = plain === "" ? [] : names.filter((name) => bare(name).includes(plain) && bare(name) !== plain)
+  found.sort((one, other) => bare(other).startsWith(plain) - bare(one).startsWith(plain))
+  list.replaceChildren(...found.slice(0, OFFERED).map((name, at) => {
+    const item = document.createElement("li")
+    item.textContent = name
+    item.id = `dx-name-${at}`
+    item.setAttribute("role", "option")
+    return item
+  }))
+  list.hidden = list.childElementCount === 0
+  if (!list.hidden) {
+    const {left, bottom} = field.getBoundingClientRect()
+    Object.assign(list.style, {left: `${left}px`, top: `${bottom + 2}px`})
+  }
+  list.id = "dx-names"
+  field.setAttribute("aria-controls", list.id)
+  field.setAttribute("aria-expanded", String(!list.hidden))
+  field.removeAttribute("aria-activedescendant")
+}
+
+const take_name = (field, list, item) => {
+  const before = field.value.slice(0, field.selectionStart)
+  const word = TYPED.exec(before)?.[0] ?? ""
+  const start = before.length - word.length
+  field.setRangeText(item.textContent + " ", start, before.length, "end")
+  close_names(field, list)
+  field.focus()
+}
+
+const close_names = (field, list) => {
+  list.hidden = true
+  field.setAttribute("aria-expanded", "false")
+  field.removeAttribute("aria-activedescendant")
+}
+
+// Whether a key was for the list.
+const steer_names = (field, list, key) => {
+  if (list.hidden) { return false }
+  const items = [...list.children]
+  const at = items.findIndex((item) => item.getAttribute("aria-selected") === "true")
+  if (key === "Escape") { close_names(field, list); return true }
+  if (key === "ArrowDown" || key === "ArrowUp") {
+    const next = key === "ArrowDown" ? (at + 1) % items.length : (at <= 0 ? items.length : at) - 1
+    items.forEach((item, place) => item.setAttribute("aria-selected", String(place === next)))
+    field.setAttribute("aria-activedescendant", items[next].id)
+    return true
+  }
+  if (key === "Tab" || (key === "Enter" && at >= 0)) { take_name(field, list, items[Math.max(at, 0)]); return true }
+  return false
+}
+
 // --------------------------------------------------------------------- the component
 
 export function render({model}) {
   const root = document.createElement("div")
   root.className = "dx"
+  const names = document.createElement("ul")
+  names.className = "dx-names"
+  names.hidden = true
+  names.setAttribute("role", "listbox")
+  names.setAttribute("aria-label", "Columns")
   let timer = null
   let revealed = null
   let landed = null
@@ -245,8 +316,23 @@ export function render({model}) {
     if (element.dataset.copy) { copy(element); return }
     send(element, element.dataset.submit === undefined ? undefined : collect(element.closest("[data-form]")))
   })
+  const offers = () => {
+    // beside what is drawn, which would take it away
+    if (names.parentNode === null) { root.parentNode.append(names) }
+    return names
+  }
+  names.addEventListener("pointerdown", (event) => {
+    const item = event.target.closest("li")
+    const field = focused()
+    event.preventDefault()  // the field keeps the focus
+    if (item !== null && field?.matches("[data-names]")) { take_name(field, names, item) }
+  })
+  root.addEventListener("focusout", (event) => {
+    if (event.target.matches("[data-names]")) { close_names(event.target, names) }
+  })
   root.addEventListener("input", (event) => {
     const element = event.target
+    if (element.matches("[data-names]")) { offer_names(element, offers()) }
     if (element.closest("[data-form]") !== null) { check(element.closest("[data-form]")) }
     if (!element.matches("input[data-do]") || element.dataset.when === "enter") { return }
     clearTimeout(timer)
@@ -257,6 +343,11 @@ export function render({model}) {
   })
   root.addEventListener("keydown", (event) => {
     const element = event.target
+    if (element.matches("[data-names]") && steer_names(element, names, event.key)) {
+      event.preventDefault()
+      event.stopPropagation()
+      return
+    }
     if (event.key === "Enter" && element.matches("input[data-do]")) {
       send(element, element.value)
       const menu = element.closest("[data-menu]")
@@ -291,6 +382,7 @@ export function render({model}) {
   model.on("html", draw)
   model.on("msg:custom", (message) => take_piece(model, message))
   model.on("remove", () => {
+    names.remove()
     pressed.waiting.delete(draw)
     window.removeEventListener("keydown", on_key)
     window.removeEventListener("pointerdown", on_press, true)

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import Any
 
 from widgets.markup import NOTHING, Markup, html
-from widgets.screens.rows.parts import plain_text, render_rows
+from widgets.screens.rows.parts import Grid, plain_text, render_rows
 from widgets.text import cut, format_count, format_share
 from widgets.ui.bars import Bar, render_bars
 from widgets.ui.pieces import KeyFigure, render_key_figures, render_section
@@ -57,7 +57,9 @@ def render_exact_rows(found: Any) -> Markup:
         title = f"{kind.capitalize()} rows" + (
             f", {format_count(shown)} of {format_count(found.count(kind))}" if rows.is_cut else ""
         )
-        samples += render_section(title, render_rows(title, rows.names, rows.rows))
+        samples += render_section(
+            title, render_rows(title, rows.names, rows.rows, Grid(numbers=rows.numbers))
+        )
     return html('<p class="dx-lead">{}</p>{}', exact_sentence(found), samples)
 
 
