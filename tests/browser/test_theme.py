@@ -12,7 +12,7 @@ from tests.browser.conftest import WIDE, Guard, Server
 from widgets.theme import DARK
 
 # each opens a new browser; what the server answers, unit tests hold
-pytestmark = pytest.mark.turns(one_in=3)
+pytestmark = pytest.mark.turns(one_in=5)
 
 GROUND = f"--mui-palette-background-default:{DARK.page}"
 
