@@ -73,7 +73,7 @@ def shop(folder: Path, versions: int = 60) -> Path:
     return folder
 
 
-@pytest.mark.sampled(one_in=12)
+@pytest.mark.sampled(one_in=24)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_table_of_the_corpus_is_shown_in_every_view(name: str, no_surprises: None) -> None:
     page = Page().open(CORPUS / "tables" / name)
