@@ -16,7 +16,7 @@ from tests.browser.conftest import NARROW, Guard, Server, serving
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 
 # each loads a page of its own; what it shows, the unit tests of its screen hold too
-pytestmark = pytest.mark.turns(one_in=3)
+pytestmark = pytest.mark.turns(one_in=5)
 
 SELECTED = "tr[aria-current=true]"
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import NARROW, Server
 
 # what a condition skips, unit tests hold; one way through the page is enough
-pytestmark = pytest.mark.turns(one_in=3)
+pytestmark = pytest.mark.turns(one_in=5)
 
 
 def test_a_condition_is_typed_corrected_and_kept_in_the_address(

@@ -196,6 +196,7 @@ def _chosen(name: str) -> list[tuple[str, int]]:
     return [random.Random(f"{SEED} {name}").choice([*_STATEMENTS[::2], *_STATEMENTS])]
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("expected", READABLE, ids=table_name)
 def test_a_table_takes_rows_or_says_what_forbids_it(
     expected: dict[str, Any], tmp_path: Path
@@ -204,7 +205,7 @@ def test_a_table_takes_rows_or_says_what_forbids_it(
         _written(expected, tmp_path / str(number), mode, count, engine="local")
 
 
-@pytest.mark.sampled(one_in=12)
+@pytest.mark.sampled(one_in=24)
 @pytest.mark.parametrize("expected", READABLE, ids=table_name)
 def test_spark_writes_them_too_and_delta_spark_reads_the_same(
     expected: dict[str, Any], spark: SparkSession, tmp_path: Path

@@ -120,6 +120,7 @@ def test_a_notebook_runs_and_shows_its_explorer(
     page.close()
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
     """Outputs would be megabytes in every change; the test makes them anew."""

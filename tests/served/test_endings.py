@@ -24,7 +24,7 @@ from tests.tables import PROTOCOL, LogFolder, add, metadata
 from tests.unit.widgets.orders import Orders
 
 # each starts and ends servers of its own; the journal's part, tests/faults hold each day
-pytestmark = pytest.mark.turns(one_in=2)
+pytestmark = pytest.mark.turns(one_in=3)
 
 # Deleting takes a while on a store; here each file is made to.
 SLOWLY = """

@@ -74,7 +74,7 @@ def shop(folder: Path, versions: int = 60) -> Path:
     return folder
 
 
-@pytest.mark.sampled(one_in=12)
+@pytest.mark.sampled(one_in=24)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_table_of_the_corpus_is_shown_in_every_view(name: str, no_surprises: None) -> None:
     page = Page().open(CORPUS / "tables" / name)
@@ -142,6 +142,24 @@ def test_a_table_that_was_left_has_its_plot_when_it_comes_back(
     page.open(log.root, view="timeline")
     (plot,) = page.explorer.panel.select(pn.pane.Bokeh)
     assert plot.object is not None
+
+
+def test_the_plot_is_drawn_when_somebody_comes_to_see_it(
+    tmp_path: Path, no_surprises: None
+) -> None:
+    page = Page().open(shop(tmp_path), view="files")
+    front = page.explorer._front
+    (plot,) = front.select(pn.pane.Bokeh)
+    assert plot.object is None
+    page.state.view = "timeline"
+    drawn = plot.object
+    assert drawn is not None
+    page.state.view = "files"
+    page.state.dark = not page.state.dark
+    assert plot.object not in (None, drawn)
+    page.open(shop(tmp_path / "other", versions=3), view="timeline")
+    assert plot.object is not None
+    assert "All 3 commits of the log are shown." in page.html
 
 
 def test_a_click_on_a_commit_selects_it(tmp_path: Path, no_surprises: None) -> None:
