@@ -15,6 +15,7 @@ from explorer.answers.registry import ANSWERS
 from explorer.cli import printing
 from explorer.cli.answering import answer, ask, open_named, print_answer
 from explorer.cli.changes_verb import changes
+from explorer.cli.clone_verb import clone
 from explorer.cli.conflicts_verb import conflicts
 from explorer.cli.create_verb import create
 from explorer.cli.demo import demo
@@ -264,7 +265,12 @@ _VERBS: Mapping[Group, Mapping[str, Callable[..., None]]] = {
         "why": why,
         "foreign": foreign,
     },
-    "Change a table": {"create": create, "write": write, **CHANGING_VERBS},
+    "Change a table": {
+        "create": create,
+        "write": write,
+        "clone": clone,
+        **CHANGING_VERBS,
+    },
     "Plans and receipts": DOCUMENT_VERBS,
     "Page and installation": {"demo": demo, "doctor": doctor},
 }
