@@ -14,6 +14,7 @@ import explorer.inspect as look
 from explorer.answers.registry import ANSWERS
 from explorer.cli import printing
 from explorer.cli.answering import answer, ask, open_named, print_answer
+from explorer.cli.change_verbs import delete, update
 from explorer.cli.changes_verb import changes
 from explorer.cli.clone_verb import clone
 from explorer.cli.conflicts_verb import conflicts
@@ -268,6 +269,8 @@ _VERBS: Mapping[Group, Mapping[str, Callable[..., None]]] = {
     "Change a table": {
         "create": create,
         "write": write,
+        "delete": delete,
+        "update": update,
         "clone": clone,
         **CHANGING_VERBS,
     },
