@@ -7,6 +7,7 @@ instance is shared between callers (credentials would be).
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -128,6 +129,24 @@ class RemoteStore:
             if entry.get("type") != "directory"
             and len(str(entry["name"]).strip("/").split("/")) == inside
         ]
+
+    def list_neighbours(self) -> list[str]:
+        """The other folders beside this one."""
+        parent, _, own = self._root.rpartition("/")
+        if not parent.strip("/"):
+            return []  # a bucket, or the root of a file system
+        with speaking_of("..", self._shown):
+            self._fs.invalidate_cache(parent)
+            entries = self._fs.ls(parent, detail=True)
+        names = [_last_part(entry) for entry in entries if entry.get("type") == "directory"]
+        return [name for name in names if name not in {"", own}]
+
+    def open_neighbour(self, name: str) -> RemoteStore:
+        """One of them, by the same client."""
+        found = copy.copy(self)
+        found._root = f"{self._root.rpartition('/')[0]}/{name}"
+        found._shown = f"{self._shown.rpartition('/')[0]}/{name}"
+        return found
 
     def list_pieces(self, folder: str) -> Iterator[FolderPiece]:
         """What lies directly in `folder`, folders too, with sizes and times."""

@@ -12,13 +12,19 @@ import pyarrow as pa
 
 from explorer.log.actions.columns import string_column
 from explorer.pipeline.changing._change_tasks import ReadRowsToChange
-from explorer.pipeline.changing.delete import check_removable, times
+from explorer.pipeline.changing.beginning import (
+    Approve,
+    BegunChange,
+    begin_upon,
+    times,
+    with_candidates,
+)
 from explorer.pipeline.removing.attempts import (
     leaving_nothing,
     remove_other_attempts,
     run_until_committed,
 )
-from explorer.pipeline.removing.finding import find_rows, only_spark_evaluates, parse_where
+from explorer.pipeline.removing.finding import find_rows
 from explorer.pipeline.removing.leaving import check_updated, find_leaving, let_leave
 from explorer.pipeline.removing.workplace import (
     Engine,
@@ -37,7 +43,6 @@ from explorer.table.table import Table
 from explorer.table.times import utc_time
 from explorer.transaction.conflicts import Conflict
 from explorer.transaction.staged import ValidatedRule
-from explorer.writing.changes.candidates import find_candidates
 from explorer.writing.changes.changed_rows import (
     BEFORE,
     KIND,
@@ -58,9 +63,7 @@ from explorer.writing.gate.whole_structs import check_whole
 from explorer.writing.statements.change_statement import (
     ChangeOptions,
     ChangeStatement,
-    begin_change,
     is_done_already,
-    predicate_parameter,
 )
 from explorer.writing.statements.options import WriteResult
 
@@ -124,6 +127,7 @@ def update_in(  # noqa: PLR0913  # where, what, how, and who looks on
     engine: Engine = "auto",
     spark: Any = None,
     watch: Watch = UNWATCHED,
+    approve: Approve | None = None,
 ) -> WriteResult:
     """`update` through a store that is open already."""
     check_engine(engine)
@@ -135,8 +139,30 @@ def update_in(  # noqa: PLR0913  # where, what, how, and who looks on
         engine=engine,
         spark=spark,
         watch=watch,
+        approve=approve,
     )
     return run_until_committed(job.run, watch)
+
+
+def begin_update(
+    store: WriteStore,
+    values: Mapping[str, Any],
+    where: str | None,
+    options: ChangeOptions,
+    watch: Watch = UNWATCHED,
+) -> BegunChange | WriteResult:
+    """What `update_in` begins with, for who only looks; raises as it does."""
+    job = _Update(
+        store=store,
+        values=values,
+        where=where,
+        options=options,
+        engine="auto",
+        spark=None,
+        watch=watch,
+    )
+    ready = job.begin()
+    return ready if isinstance(ready, WriteResult) else ready[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,30 +176,36 @@ class _Update:
     engine: Engine
     spark: Any
     watch: Watch
+    approve: Approve | None = None
+
+    def begin(self) -> tuple[BegunChange, _RowsOfUpdate] | WriteResult:
+        """The update upon the newest version and its values, or what comes of it where it is done
+        already."""
+        statement, predicate = begin_upon(self.store, OPERATION, self.where, self.options)
+        if is_done_already(statement):
+            return statement.repeated()
+        snapshot = statement.snapshot
+        moment = StatementTime(moment=utc_time(statement.clock()))
+        plan = plan_update(snapshot.protocol, snapshot.metadata, self.values, moment)
+        begun = with_candidates(statement, self.where, predicate, self.watch)
+        job = _RowsOfUpdate(statement=begun.statement, plan=plan, time=moment)
+        needed = begun.needs_spark or job.needs_spark()
+        return replace(begun, needs_spark=needed), job
 
     def run(self) -> WriteResult | Conflict:
         """Update the rows of the newest version."""
         began = time.monotonic()
-        statement = begin_change(self.store, OPERATION, self.options)
-        if is_done_already(statement):
-            return statement.repeated()
-        snapshot = statement.snapshot
-        predicate = parse_where(snapshot, self.where)
-        moment = StatementTime(moment=utc_time(statement.clock()))
-        plan = plan_update(snapshot.protocol, snapshot.metadata, self.values, moment)
-        candidates = find_candidates(snapshot, predicate, self.watch)
-        statement = replace(
-            statement,
-            parameters={"predicate": predicate_parameter(predicate)},
-            reads=candidates.reads(),
-        )
-        check_removable(statement, candidates)
-        job = _RowsOfUpdate(statement=statement, plan=plan, time=moment)
+        ready = self.begin()
+        if isinstance(ready, WriteResult):
+            return ready
+        begun, job = ready
+        if self.approve is not None:
+            self.approve(begun)
+        statement, candidates = begun.statement, begun.candidates
         place = choose_workplace(
             self.store,
             candidates.files,
-            (only_spark_evaluates(predicate) if candidates.asked.num_rows else None)
-            or job.needs_spark(),
+            begun.needs_spark,
             engine=self.engine,
             spark=self.spark,
             watch=self.watch,

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from explorer.log.actions.columns import int64_column, string_column
-from explorer.pipeline.changing.delete import check_removable, times
+from explorer.pipeline.changing.beginning import check_removable, times
 from explorer.pipeline.merging._pairs import several_partners
 from explorer.pipeline.merging._partners import Partners
 from explorer.pipeline.removing.attempts import leaving_nothing, remove_other_attempts

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from explorer.errors import UnsupportedError
-from explorer.pipeline.changing.delete import check_removable, times
+from explorer.pipeline.changing.beginning import check_removable, times
 from explorer.pipeline.jobs.watching_jobs import watched
 from explorer.pipeline.merging._candidates import find_files
 from explorer.pipeline.merging._merge_tasks import FOUND_PAIRS, FoundRows, join_pairs, pack_pairs
