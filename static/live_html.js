@@ -154,7 +154,14 @@ const take_piece = (model, {file, name, type, data, is_last}) => {
 
 // --------------------------------------------------------------------- the component
 
-export function render({model}) {
+// A served document has the style sheet of all components once.
+const adopt = (el) => {
+  const place = el?.getRootNode()
+  if (globalThis.dxStyle && place instanceof ShadowRoot) { place.adoptedStyleSheets = [...place.adoptedStyleSheets, globalThis.dxStyle] }
+}
+
+export function render({model, el}) {
+  adopt(el)
   const root = document.createElement("div")
   root.className = "dx"
   let timer = null
