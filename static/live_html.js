@@ -220,7 +220,14 @@ const steer_names = (field, list, key) => {
 
 // --------------------------------------------------------------------- the component
 
-export function render({model}) {
+// A served document has the style sheet of all components once.
+const adopt = (el) => {
+  const place = el?.getRootNode()
+  if (globalThis.dxStyle && place instanceof ShadowRoot) { place.adoptedStyleSheets = [...place.adoptedStyleSheets, globalThis.dxStyle] }
+}
+
+export function render({model, el}) {
+  adopt(el)
   const root = document.createElement("div")
   root.className = "dx"
   const names = document.createElement("ul")

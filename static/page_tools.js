@@ -77,7 +77,8 @@ const fill_in = (field, value) => {
 
 const picture_of_part = async (part, width) => {
   const box = part.getBoundingClientRect()
-  const sheet = [...part.getRootNode().querySelectorAll("style")].map((style) => style.textContent).join("\n")
+  const shared = globalThis.dxStyle === undefined ? [] : [document.getElementById("dx-style")]
+  const sheet = [...part.getRootNode().querySelectorAll("style"), ...shared].map((style) => style.textContent).join("\n")
   const computed = getComputedStyle(part)
   const names = new Set(sheet.match(/--dx-[a-z-]+/g) ?? [])
   const values = [...names].map((name) => `${name}:${computed.getPropertyValue(name)}`).join(";")
@@ -250,7 +251,10 @@ const build_palette = (model, choose) => {
 
 // -------------------------------------------------------------------- the component
 
-export function render({model}) {
+export function render({model, el}) {
+  // a served document has the style sheet of all components once
+  const place = el?.getRootNode()
+  if (globalThis.dxStyle && place instanceof ShadowRoot) { place.adoptedStyleSheets = [globalThis.dxStyle] }
   const root = element("div", {class: "dx dx-tools"})
   const say = element("span", {class: "dx-tools-said", role: "status"})
 

@@ -38,7 +38,7 @@ from widgets.session.page_services import PageServices
 from widgets.session.tables import Overview, TableService
 from widgets.state import VIEW_OF_A_VERSION, Address, HistoryState, Notice, PageState
 from widgets.text import cut, format_count
-from widgets.theme import DARK, LIGHT, read_style, render_tokens
+from widgets.theme import DARK, LIGHT, read_box_style, render_tokens
 from widgets.ui.boxes import build_open_stack, build_slot, build_split
 
 
@@ -372,7 +372,7 @@ def _build_page(*children: Any, tokens: str) -> pn.Column:
     return pn.Column(
         *children,
         css_classes=["dx-page"],
-        stylesheets=[tokens, read_style()],
+        stylesheets=[tokens, read_box_style()],
         sizing_mode="stretch_width",
         margin=0,
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import panel as pn
 
-from widgets.theme import read_style
+from widgets.theme import read_box_style
 from widgets.ui.live_html import LiveHtml
 
 
@@ -62,7 +62,7 @@ def _box(name: str, children: tuple[Any, ...]) -> pn.Column:
     return pn.Column(
         *children,
         css_classes=name.split(),
-        stylesheets=[read_style()],
+        stylesheets=[read_box_style()],
         sizing_mode="stretch_width",
         margin=0,
     )
