@@ -300,7 +300,9 @@ class Explorer:
 
     def _go(self, address: Address, complaints: list[str]) -> None:
         version, wrong = self._checked(address.version)
-        older, unknown = self._checked(address.older) if address.older is not None else (None, [])
+        older, unknown = address.older, list[str]()
+        if older is not None and not address.other:  # else it is a version of the other table
+            older, unknown = self._checked(older)
         self._state.param.update(
             table=address.table,
             version=version,
@@ -311,6 +313,7 @@ class Explorer:
             column=address.column,
             only=address.only,
             operation=address.operation,
+            other=address.other,
             opening="",
             notice=_complain([*complaints, *wrong, *unknown]),
         )
