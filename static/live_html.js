@@ -5,6 +5,8 @@
 // [data-key] is clicked by that key anywhere on the page; [data-copy] copies
 // the text of the element with that id; the last [data-reveal] is scrolled into view when
 // its value is new; the last [data-land] takes the focus then, if what had it is gone.
+// time[datetime] is a time in UTC, which [data-zone] turns into local time and back;
+// [data-names] completes the names of columns while one types;
 // [data-submit] sends the named fields of its [data-form] as JSON, and can be pressed once
 // each field that is required or [data-expected] holds what it must. A link with [data-do] is
 // followed by its address where it is to open elsewhere. A details[data-menu] closes once
@@ -152,6 +154,44 @@ const take_piece = (model, {file, name, type, data, is_last}) => {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000)
 }
 
+// ------------------------------------------------------------------------ local times
+
+// Times are in UTC until somebody asks for those of their own clock, by the zone in the head of
+// a column; that holds for all that is shown, and for the next visit.
+const LOCAL_KEY = "dx-local-times"
+const ZONE_CHANGED = "dx-zone-changed"
+
+const wants_local = () => {
+  try { return localStorage.getItem(LOCAL_KEY) === "1" } catch { return false }
+}
+
+const two = (number) => String(number).padStart(2, "0")
+
+const local_text = (at, has_seconds) => {
+  const day = `${String(at.getFullYear()).padStart(4, "0")}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
+  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}${has_seconds ? `:${two(at.getSeconds())}` : ""}`
+}
+
+const show_times = (root) => {
+  const is_local = wants_local()
+  for (const element of root.querySelectorAll("time[datetime]")) {
+    const utc = element.getAttribute("datetime")
+    const [, clock] = utc.split("T")
+    const shown = is_local ? local_text(new Date(utc), clock.length > 6) : utc.replace("T", " ").replace("Z", "")
+    if (element.textContent !== shown) { element.textContent = shown }
+  }
+  for (const button of root.querySelectorAll("[data-zone]")) {
+    const text = is_local ? "(local)" : "(UTC)"
+    if (button.textContent !== text) { button.textContent = text }
+    button.setAttribute("aria-pressed", String(is_local))
+  }
+}
+
+const change_zone = () => {
+  try { localStorage.setItem(LOCAL_KEY, wants_local() ? "0" : "1") } catch { return }
+  window.dispatchEvent(new Event(ZONE_CHANGED))
+}
+
 // -------------------------------------------------------------- names while one types
 
 const OFFERED = 8
@@ -265,6 +305,7 @@ export function render({model, el}) {
     fresh.innerHTML = model.html
     change_children(root, fresh.content, had)
     root.querySelectorAll("[data-form]").forEach(check)
+    show_times(root)
     if (name !== null && focused() !== had) {
       const again = [...root.querySelectorAll("[data-do]")].find((element) => name_of(element) === name)
       again?.focus({preventScroll: true})
@@ -313,8 +354,9 @@ export function render({model, el}) {
   window.addEventListener("pointerdown", on_press, true)
 
   root.addEventListener("click", (event) => {
-    const element = event.target.closest("[data-do], [data-copy]")
+    const element = event.target.closest("[data-do], [data-copy], [data-zone]")
     if (element === null || element.disabled || element.matches("input, select")) { return }
+    if (element.dataset.zone !== undefined) { change_zone(); return }
     if (element.localName === "a") {
       if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) { return }
       event.preventDefault()
@@ -385,6 +427,8 @@ export function render({model, el}) {
     }
   }
   window.addEventListener("keydown", on_key)
+  const on_zone = () => show_times(root)
+  window.addEventListener(ZONE_CHANGED, on_zone)
 
   model.on("html", draw)
   model.on("msg:custom", (message) => take_piece(model, message))
@@ -392,6 +436,7 @@ export function render({model, el}) {
     names.remove()
     pressed.waiting.delete(draw)
     window.removeEventListener("keydown", on_key)
+    window.removeEventListener(ZONE_CHANGED, on_zone)
     window.removeEventListener("pointerdown", on_press, true)
   })
   draw()

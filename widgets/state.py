@@ -214,10 +214,10 @@ class PageState(param.Parameterized):
     column = param.String(default="", doc="The selected column, as `address.city`.")
     only = param.String(default="", doc="Which commits are shown, see `parse_filter`.")
     operation = param.String(default="", doc="The operation that maintenance is about.")
+    other = param.String(default="", doc="Another table to compare with, or empty.")
     health: Any = param.Selector(
         default="", objects=["", *HEALTH_WORDS], doc="How the log is, as far as it is known."
     )
-    other = param.String(default="", doc="Another table to compare with, or empty.")
     newer = param.Integer(
         default=None, allow_None=True, doc="A newer version that is there and not yet shown."
     )

@@ -29,6 +29,7 @@ from widgets.served._refused_requests import (
     LARGEST_BODY,
     LARGEST_MESSAGE,
     Health,
+    NotFound,
     guard_requests,
     log_request,
 )
@@ -237,6 +238,10 @@ def build_server(
     )
     server._tornado.add_transform(SafeHeaders)
     server._tornado.add_transform(Compressed)
+    server._tornado.settings |= {
+        "default_handler_class": NotFound,
+        "default_handler_args": {"home": settings.home},
+    }
     guard_requests(server._tornado, origins)
     return Server(server, shared, _notices(settings, shared))
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.inspect.advice.ranking import Step
+from explorer.inspect.advice.ranking import FEWEST_FILES, Step
 from explorer.inspect.files.folder_files import Folder
 from explorer.inspect.files.row_deletions import deletion_vectors
 from explorer.inspect.health.findings import Severity
@@ -21,9 +21,6 @@ from explorer.scan.live_file_reads import read_live_files
 from explorer.table.counts import count
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
-
-FEWEST_FILES: Final = 8
-"""Fewer files to save are not worth rewriting any."""
 
 MANY_FILES: Final = 100
 """From so many files to save on, small files are what a reader waits for."""

@@ -10,6 +10,9 @@ from explorer.inspect.health.findings import SEVERITIES, Severity
 
 MOST_STEPS: Final = 3
 
+FEWEST_FILES: Final = 8
+"""Fewer files to save are not worth rewriting any."""
+
 Source = Literal["health", "layout", "vectors", "reach"]
 SOURCES: Final[tuple[Source, ...]] = ("health", "layout", "vectors", "reach")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import explorer.inspect as look
 from explorer.rows.row_values import row_objects, write_plain
+from explorer.table.counts import are
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.rows.ask import plain_rows
 from widgets.screens.rows.parts import value_cell
@@ -40,7 +41,7 @@ def render_differences(found: look.RowDifferences, offset: int, limit: int) -> M
         for kind, old, new in _page(found, offset, limit)
     )
     left = found.after.num_columns - len(names)
-    note = html('<p class="dx-muted">{:,} more columns are not shown.</p>', left)
+    note = html('<p class="dx-muted">{} not shown.</p>', are(left, "more column"))
     return html(
         '<div class="dx-scroll dx-grid" tabindex="0" role="group" aria-label="Rows that differ">'
         "<table><caption>Rows that differ</caption><thead><tr>"

@@ -106,8 +106,8 @@ def render_moves(moves: Sequence[PartitionMove]) -> Markup:
         "<h4>By partition</h4>"
         '<div class="dx-scroll"><table class="dx-moves"><caption>What moved by partition</caption>'
         '<thead><tr><th scope="col">Partition</th>'
-        '<th scope="col" class="dx-diverging"><span>{}{} removed</span><span>0</span>'
-        "<span>added +{}</span></th>"
+        '<th scope="col" class="dx-diverging"><div><span>{}{} removed</span><span>0</span>'
+        "<span>added +{}</span></div></th>"
         '<th scope="col" class="dx-right">Files</th><th scope="col" class="dx-right">Rows</th>'
         '<th scope="col" class="dx-right">Size</th></tr></thead><tbody>{}</tbody></table></div>{}',
         MINUS,
@@ -122,9 +122,9 @@ def _render_move(move: PartitionMove, most: int) -> Markup:
     name = move.name or "not partitioned"
     size = f"+{format_bytes(move.bytes_added)} {MINUS}{format_bytes(move.bytes_removed)}"
     return html(
-        '<tr><td class="dx-mono" title="{}">{}</td><td class="dx-diverging">'
+        '<tr><td class="dx-mono" title="{}">{}</td><td class="dx-diverging"><div>'
         '<span class="dx-lost"><i style="--share:{:.1%}"></i></span>'
-        '<span class="dx-won"><i style="--share:{:.1%}"></i></span></td>'
+        '<span class="dx-won"><i style="--share:{:.1%}"></i></span></div></td>'
         '<td class="dx-right">{}</td><td class="dx-right">{}</td><td class="dx-right">{}</td></tr>',
         cut(name, 1000),
         cut(name, 60),

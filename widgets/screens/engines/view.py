@@ -48,7 +48,7 @@ class EnginesView:
         detail = Pane(self._render_detail)
         self._view = View(services, state, "engines", _ENGINES, self._table, self._head, detail)
         self.show = self._view.show
-        side = build_card(detail.live)
+        side = build_card(detail.live, place="dx-beside")
         self.panel = build_split(
             build_card(self._view.top, self._head.live, self._table.live), side
         )

@@ -22,6 +22,7 @@ from widgets.text import (
     format_time,
     read_moment,
 )
+from widgets.ui.bars import render_tick
 from widgets.ui.records import read_records
 from widgets.ui.table import Cell, Column, Row
 
@@ -181,14 +182,9 @@ def render_axis(found: Any, now: datetime, selected: int | None) -> Markup:
         "</div>{}",
         format_time(begin),
         drawn,
-        join(_render_tick(place, label) for place, label in axis.ticks()),
+        join(render_tick(place, label) for place, label in axis.ticks()),
         _LEGEND,
     )
-
-
-def _render_tick(place: float, label: str) -> Markup:
-    side = " dx-first" if place < 0.04 else " dx-last" if place > 0.96 else ""
-    return html('<span class="dx-tick{}" style="left:{:.3%}">{}</span>', side, place, label)
 
 
 def _stretch(row: Mapping[str, Any], axis: _Axis) -> Stretch:

@@ -12,7 +12,7 @@ from widgets.screens.rows.ask import Rows, read_blame
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState
-from widgets.text import cut, format_count, format_time, visible
+from widgets.text import cut, format_count, format_minute, visible
 from widgets.theme import lane_of
 from widgets.ui.boxes import build_filled_card
 from widgets.ui.copy_as import command_line, python_line, render_copy_as
@@ -177,7 +177,7 @@ def build_cell_row(entry: Mapping[str, Any]) -> Row:
             else Cell(text=cut(str(value), 60), title=cut(str(value), 1000)),
             Cell(text=str(entry["kind"]) if is_known else "not known", muted=not is_known),
             Cell(text=format_count(version) if is_known else _DASH),
-            Cell(text=format_time(entry["timestamp"]) if is_known else _DASH),
+            Cell(text=format_minute(entry["timestamp"]) if is_known else _DASH),
             Cell(text=cut(str(operation or _DASH), 40), lane=lane_of(operation))
             if is_known
             else Cell(text=_DASH),

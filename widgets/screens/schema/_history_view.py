@@ -14,7 +14,7 @@ from widgets.screens.schema._ask import read_schema_changes
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState
-from widgets.text import cut, format_count, format_time, visible
+from widgets.text import cut, format_count, format_minute, visible
 from widgets.ui.boxes import build_card
 from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
@@ -94,7 +94,7 @@ def build_change_row(entry: Mapping[str, Any]) -> Row:
     return Row(
         cells=(
             Cell(text=version if entry["version_exact"] else f"{version} or before", title=place),
-            Cell(text=format_time(entry["timestamp"])),
+            Cell(text=format_minute(entry["timestamp"])),
             Cell(text=kind, tone=tone),
             Cell(text=cut(path, 60) or _DASH, title=cut(path, 500), muted=not path),
             Cell(text=what, title=cut(what, 2000), muted=what == _DASH),
