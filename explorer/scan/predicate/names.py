@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from explorer.errors import InvalidArgumentError
 from explorer.protocol.schema import DataType, StructField, StructType, render_type
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.predicate.predicate import ColumnReference
+
+NO_COLUMN: Final = "The table has no column "
+"""What begins the problem of a name that no column has."""
 
 
 def resolve_name(names: tuple[str, ...], schema: StructType) -> ColumnReference:
@@ -50,7 +55,7 @@ def _field(name: str, struct: StructType, place: tuple[str, ...]) -> StructField
         )
     known = ", ".join(render_path((field.name[:60],)) for field in struct.fields[:12])
     raise InvalidArgumentError(
-        f"The table has no column {_shown(place)}.",
+        f"{NO_COLUMN}{_shown(place)}.",
         reason=f"It has {known or 'no columns'}{', ...' if len(struct.fields) > 12 else ''}.",
         remedy="Put strings in single quotes, and names with special characters in backticks.",
     )
