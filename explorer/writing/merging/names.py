@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from explorer.errors import InvalidArgumentError
 from explorer.protocol.schema import VARIANT, StructField, StructType
-from explorer.protocol.schema_walk import render_path
+from explorer.protocol.schema_walk import render_path, walk_types
 from explorer.scan.predicate.names import NO_COLUMN, resolve_name
 from explorer.scan.predicate.parse import names_of, parse_sql
 from explorer.scan.predicate.predicate import ColumnReference
@@ -133,8 +133,9 @@ class Names:
         for which of two is meant Spark says itself."""
         found: dict[str, StructField] = {}
         for side in sides:
-            # types matter for times alone; a variant may stand beside what is spoken of
-            fields = (item for item in self.schema(side).fields if item.data_type != VARIANT)
+            # types matter for times alone; a variant may stand beside what is spoken of, and inside
+            columns = self.schema(side).fields
+            fields = (item for item in columns if VARIANT not in set(walk_types(item.data_type)))
             kinds = StructType(fields=tuple(fields))
             alias = self.alias(side)
             found.setdefault(alias.lower(), StructField(name=alias, data_type=kinds))
