@@ -102,7 +102,7 @@ def update(  # noqa: PLR0913  # the options of a command
     they leave these files. It stands for one version. Rules of the table are asked of the new
     rows, with --apply; a row that breaks one is told, and nothing is committed.
 
-    Example: delta-explorer update ./orders --set "price=price * 1.1" --where "country = 'DE'"
+    Example: delta-explorer update ./orders --set "price=price * 1.1" --where "id = 7"
     """
     _change(
         "update",

@@ -36,6 +36,7 @@ def _first(place: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.turns(one_in=3)
 def test_a_clone_of_ours_is_that_of_the_reference_which_goes_on_with_it(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -77,3 +77,20 @@ def test_a_clone_that_needs_no_file_is_told_and_one_without_its_beginning_is_kno
     assert "1 clone could not be read" in message
     shutil.rmtree(clone)
     assert said(planned(source)) == []
+
+
+def test_clones_beside_a_table_of_an_object_store_are_known(tmp_path: Path) -> None:
+    lake = f"memory://{tmp_path.name}"
+    pipeline.write(pa.table({"id": [1, 2]}), f"{lake}/t")
+    pipeline.clone(f"{lake}/t", f"{lake}/clone")
+    pipeline.write(pa.table({"id": [3]}), f"{lake}/t", mode="overwrite")
+    later = int(time.time() * 1000) + 40 * DAY_MS
+    found = {}
+    for name, within in (("all", None), ("its own", []), ("the lake", [lake])):
+        table = explorer.open_table(f"{lake}/t", within=within)
+        found[name] = said(maintenance.plan_vacuum(table, clock=lambda: later))
+    assert found["its own"] == []
+    assert found["all"] == found["the lake"]
+    [(message, asks)] = found["all"]
+    assert asks
+    assert message.startswith(f"1 file is needed by 1 shallow clone of the table, {lake}/clone.")
