@@ -31,7 +31,11 @@ _PARTITIONS = 20
 _MANY_PARTITIONS = 1_000
 _WIDE = 1_000
 OURS, REFERENCE, PARQUET = "delta-explorer", "delta-spark", "Spark's Parquet alone"
-_PROPERTIES = {"delta.checkpointInterval": CHECKPOINTS}
+_PROPERTIES = {
+    "delta.checkpointInterval": CHECKPOINTS,
+    # what delta-spark takes by itself where a table says nothing
+    "delta.parquet.compression.codec": "snappy",
+}
 
 
 def eight_columns(spark: SparkSession, rows: int, partitions: int = _PARTITIONS) -> DataFrame:
