@@ -1,7 +1,7 @@
 """Rows deleted, updated and merged, beside delta-spark and `deltalake`: prints each as a ratio.
 
-    python -m benchmarks.changes                                 # 1,000,000 rows, to look quickly
-    python -m benchmarks.changes --rows 10000000 --files 1000000   # the full sizes
+    python -m benchmarks.changes --quick     # a tenth of the sizes
+    python -m benchmarks.changes             # 10,000,000 rows; 1,000,000 files for memory
     python -m benchmarks.changes --only merge --only update      # some lines
 
 Entrants take turns in one warm session, each upon a copy of the same table of 100 files in ten
@@ -21,6 +21,7 @@ from benchmarks.comparing import ROOT
 from benchmarks.report import render_machine
 from benchmarks.writes_measured import HEAD
 
+_FULL = {"rows": 10_000_000, "files": 1_000_000}
 ON_SPARK = ("delete", "partition", "update", "feed", "merge", "merge-partition")
 REWRITING = tuple(f"{name}-rewriting" for name in ("delete", "update", "merge"))
 ALONE = ("one-row", "many-files")
@@ -29,8 +30,9 @@ ALONE = ("one-row", "many-files")
 def main() -> int:
     """Runs the lines that the command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.changes")
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--files", type=int, default=100_000, help="live, a tenth of them touched")
+    parser.add_argument("--quick", action="store_true", help="a tenth of what is not given")
+    parser.add_argument("--rows", type=int, help="(default: 10,000,000)")
+    parser.add_argument("--files", type=int, help="a tenth is touched (default: 1,000,000)")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument(
         "--engine",
@@ -46,6 +48,9 @@ def main() -> int:
     )
     parser.add_argument("--folder", type=Path, default=ROOT / ".cache" / "benchmarks")
     options = parser.parse_args()
+    for name, full in _FULL.items():
+        if getattr(options, name) is None:
+            setattr(options, name, full // 10 if options.quick else full)
     options.folder.mkdir(parents=True, exist_ok=True)
     asked = options.only or (*ON_SPARK, *REWRITING, *ALONE)
     print(render_machine(), HEAD, sep="\n\n", flush=True)
