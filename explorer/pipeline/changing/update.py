@@ -10,8 +10,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from explorer.log.actions.columns import string_column
-from explorer.pipeline.changing._change_tasks import ReadRowsToChange
+from explorer.pipeline.changing._change_tasks import ReadRowsToChange, RowUpdate, UpdateRows
 from explorer.pipeline.changing.beginning import (
     Approve,
     BegunChange,
@@ -44,19 +43,13 @@ from explorer.table.times import utc_time
 from explorer.transaction.conflicts import Conflict
 from explorer.transaction.staged import ValidatedRule
 from explorer.writing.changes.changed_rows import (
-    BEFORE,
-    KIND,
-    ROW_ID,
     TOLD_CHANGES,
-    UPDATE,
     ChangedRowFiles,
-    ChangeForm,
     change_form,
     split_told,
 )
 from explorer.writing.changes.row_changes import needs_change_data
 from explorer.writing.changes.set_values import UpdatePlan, plan_update
-from explorer.writing.gate.arrow_gate import ArrowGate, one_batch
 from explorer.writing.gate.plan import GatePlan
 from explorer.writing.gate.planning import plan_gate
 from explorer.writing.gate.whole_structs import check_whole
@@ -256,8 +249,10 @@ class _RowsOfUpdate:
             with_feed=needs_change_data(protocol, metadata, updates=True, copies=False),
             target_bytes=statement.target_bytes,
         )
-        if place.session is None:
-            return self._write_here(place, files, form)
+        if self.needs_spark() is None:
+            gate = self._gate(self.plan.given())
+            update = RowUpdate(plan=self.plan, gate=gate, form=form)
+            return self._write_by_arrow(place, files, update), gate.rules()
         # nobody who updates a few rows has to have pyspark
         from explorer.pipeline.changing._update_frame import updated_frame  # noqa: PLC0415
 
@@ -280,33 +275,21 @@ class _RowsOfUpdate:
             kept=self.plan.identities,
         )
 
-    def _write_here(
-        self, place: Workplace, files: pa.Table, form: ChangeForm
-    ) -> tuple[pa.Table, frozenset[ValidatedRule]]:
-        plan = self._gate(self.plan.given())
-        gate = ArrowGate(plan)
+    def _write_by_arrow(self, place: Workplace, files: pa.Table, update: RowUpdate) -> pa.Table:
+        """In this process, or by tasks that need nothing of Spark."""
         statement = self.statement
         read = ReadRowsToChange(store=place.store, request=rows_to_change(statement.snapshot))
-        done = 0
-        with ChangedRowFiles(statement.target.store, form, statement.id) as made:
+        if place.session is not None:
+            task = UpdateRows(
+                read=read, store=statement.target.store, update=update, statement=statement.id
+            )
+            # a task has those of one partition after each other, as far as folders say so
+            return place.work(files.sort_by("path"), task, TOLD_CHANGES, _LABEL)
+        done, gate = 0, update.begin()
+        with ChangedRowFiles(statement.target.store, update.form, statement.id) as made:
             for rows in read(files):
                 place.watch.step(done, None, _LABEL)
                 if rows.num_rows:
-                    made.add(self._changed(rows, gate, form))
+                    made.add(update.apply(rows, gate))
                 done += rows.num_rows
-        return pa.Table.from_batches([made.written()]), plan.rules()
-
-    def _changed(self, rows: pa.RecordBatch, gate: ArrowGate, form: ChangeForm) -> pa.RecordBatch:
-        made = one_batch(gate.apply(self.plan.apply(rows)))
-        names = [name for name in rows.schema.names if name != ROW_ID]
-        carried = {
-            KIND: lambda: string_column([UPDATE] * rows.num_rows),
-            ROW_ID: lambda: rows.column(ROW_ID),
-            BEFORE: lambda: pa.StructArray.from_arrays(
-                [rows.column(name) for name in names], names=names
-            ),
-        }
-        return pa.RecordBatch.from_arrays(
-            [*made.columns, *(carried[name]() for name in form.carried)],
-            names=[*made.schema.names, *form.carried],
-        )
+        return pa.Table.from_batches([made.written()])
