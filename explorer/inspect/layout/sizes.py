@@ -90,7 +90,7 @@ class Layout:
     def has_too_many_partitions(self) -> bool:
         """Whether most of at least 50 partitions hold less than one file of the target size."""
         count = self.partitions.num_rows
-        return count >= MANY_PARTITIONS and 2 * self._num_thin > count
+        return bool(count >= MANY_PARTITIONS and 2 * self._num_thin > count)
 
     @property
     def partition_verdict(self) -> str:
