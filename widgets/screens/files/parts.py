@@ -226,7 +226,8 @@ def _vector_sentence(vector: Mapping[str, Any] | None, rows: object) -> str:
     if isinstance(count, int) and isinstance(rows, int) and rows:
         share = f" ({format_share(count, rows)})"
     size = format_bytes(vector.get("size_in_bytes"))
-    return f"hides {format_many(count, 'row')}{share}; {size}, {place}"
+    hidden = format_many(count, "row") if isinstance(count, int) else "an unknown number of rows"
+    return f"hides {hidden}{share}; {size}, {place}"
 
 
 def _count_cell(count: int | None) -> Cell:
