@@ -32,6 +32,7 @@ from widgets.session.recents import Recents
 from widgets.session.work import InlineRunner
 
 ASKED: dict[str, dict[str, str]] = {
+    "actions": {"version": "0"},
     "conflicts": {"read_version": "0", "limit": "5"},
     "diff": {"older": "0", "newer": "1", "layer": "files"},
     "files": {"sort": "size", "descending": "true", "limit": "1"},
@@ -41,13 +42,18 @@ ASKED: dict[str, dict[str, str]] = {
 """What stands in the address besides the table, where it is not nothing."""
 
 LINES: dict[str, list[str]] = {
+    "actions": ["0"],
     "conflicts": ["--read-version=0", "--limit=5"],
     "diff": ["0", "1", "--layer=files"],
     "files": ["--sort=size", "--descending", "--limit=1"],
     "history": ["--limit=1"],
+    "schema_history": ["--history"],
     "skip": ["1 = 1"],
 }
 """The same for the command line."""
+
+VERBS = {"schema_history": "schema"}
+"""The verb of an address that has another name."""
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +107,7 @@ def test_an_address_gives_what_the_command_line_prints(
 ) -> None:
     said = ask(server, verb, ben, orders)
     assert said.status == 200, said.body
-    assert run([verb, str(orders), *LINES.get(verb, []), "--json"]) == 0
+    assert run([VERBS.get(verb, verb), str(orders), *LINES.get(verb, []), "--json"]) == 0
     assert without_now(said.body) == without_now(capsys.readouterr().out)
     assert said.headers["X-Content-Type-Options"] == "nosniff"
     assert said.headers["Cache-Control"] == "no-store"
@@ -131,7 +137,7 @@ def test_addresses_give_of_real_tables_what_the_command_line_prints(
             asked["limit"] = "9"
             words.append("--limit=9")
         said = say(verb, place, asked)
-        code = run([verb, str(place), *words, "--json"])
+        code = run([VERBS.get(verb, verb), str(place), *words, "--json"])
         printed, problems = capsys.readouterr()
         assert without_now(said) == without_now(printed + problems), verb
         assert code == 0 or "error" in json.loads(said), verb

@@ -44,6 +44,15 @@ USUAL_ROWS = 1_000
 LARGEST_ANSWER = 16 * 2**20
 """Bytes. Ten thousand files with long paths take a few MiB."""
 
+_SEARCH_SECONDS = 20.0
+"""How long the list of tables waits for folders to be searched."""
+
+_SEARCHING = Problem(
+    kind="limit_exceeded",
+    problem="The search for tables has not ended.",
+    reason=f"It takes longer than {_SEARCH_SECONDS:.0f} seconds, and goes on.",
+    remedy="Ask again.",
+)
 _LONGEST_TEXT = 10_000
 _TRIES = {"address": 120, "all": 600}
 _WINDOW = 60.0
@@ -127,7 +136,7 @@ class JsonAddresses(AuthRequestHandler):  # type: ignore[misc]  # Bokeh's types 
             return
         name = (name or "").rstrip("/")
         if not name or (name == TABLES and not self.request.arguments):
-            lines = list_tables(services) if name else list_addresses()
+            lines = await _beside(partial(list_tables, services)) if name else list_addresses()
             kind = "application/x-ndjson" if name else "application/json"
             self.set_header("Content-Type", f"{kind}; charset=utf-8")
             self.finish(lines)
@@ -354,17 +363,18 @@ def list_tables(services: PageServices) -> str:
     """The tables of this page, a document for each, with what is known of it now. What was not
     looked at for a while is looked at again, beside the answer."""
     summaries = services.summaries
+    wrong: list[Problem] = []
     if summaries is not None:
         summaries.refresh(older_than=FRESH_SECONDS)
+        if not summaries.wait_for_places(_SEARCH_SECONDS):
+            wrong.append(_SEARCHING)
+        wrong += summaries.problems()
     known = {} if summaries is None else {one.shown: one for one in summaries.list()}
     places = dict.fromkeys((*services.offered, *known))
-    return "".join(
-        render_json(
-            _table_document(known.get(place) or TableSummary(shown=place, name=last_part(place)))
-        )
-        + "\n"
-        for place in places
-    )
+    shown = (known.get(place) or TableSummary(shown=place, name=last_part(place))
+             for place in places)  # fmt: skip
+    said = [render_json(_table_document(one)) + "\n" for one in shown]
+    return "".join([*said, *render_problems(wrong)])
 
 
 def _table_document(summary: TableSummary) -> dict[str, Any]:

@@ -36,6 +36,8 @@ FRESH_SECONDS = 300.0
 SMALL_FILES = "small files"
 """The finding of a table whose files are worth a compaction."""
 
+_PAUSE = 0.05
+
 Listener = Callable[[], None]
 
 
@@ -161,6 +163,19 @@ class TableSummaries:
             self._working += starting
         for _ in range(starting):
             threading.Thread(target=self._work, name="delta-explorer-summary", daemon=True).start()
+
+    def wait_for_places(self, seconds: float) -> bool:
+        """Wait until all folders were searched, at most so long; whether they were."""
+        until = self._clock() + seconds
+        while self._is_searching() and not self._cancel.is_cancelled:
+            if self._clock() >= until:
+                return False
+            time.sleep(_PAUSE)
+        return True
+
+    def _is_searching(self) -> bool:
+        with self._lock:
+            return self._scanning is not None or bool(self._scans)
 
     def stop(self) -> None:
         """Look at nothing more."""

@@ -290,9 +290,9 @@ def test_unknown_figures_are_not_zero() -> None:
     now = datetime(2026, 11, 1, tzinfo=UTC)
     waiting = [cell.text for cell in build_summary_row(ROWS[2], now).cells]
     failed = [cell.text for cell in build_summary_row(ROWS[3], now).cells]
-    assert waiting[1:6] == ["\N{HORIZONTAL ELLIPSIS}"] * 5
+    assert waiting[1:7] == ["\N{HORIZONTAL ELLIPSIS}"] * 6
     assert failed[1:3] == ["unknown", "unknown"]
-    assert failed[5] == "nothing is wrong"
+    assert failed[6] == "nothing is wrong"
 
 
 def test_the_sum_counts_what_is_wrong() -> None:
