@@ -4,8 +4,7 @@ Most schedules are short: two or three participants who meet once, on one of man
 finds what two can do to each other for little time. A share of them are long: days on which
 half a dozen meet, are killed, and their plans are taken up by others. `DELTA_EXPLORER_SCHEDULES`
 says how many schedules there are, `DELTA_EXPLORER_FIRST_SCHEDULE` with which seed they begin;
-the counts are printed. A run takes a quarter of them. `tests.faults.schedules_run` runs many by
-hand.
+the counts are printed. `tests.faults.schedules_run` runs many by hand.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from pathlib import Path
 import pytest
 
 from tests.faults.schedules_run import BLOCK, quickly, run_schedules
-from tests.sampling import unless_asked
 
 SCHEDULES = int(os.environ.get("DELTA_EXPLORER_SCHEDULES", "2000"))
 FIRST = int(os.environ.get("DELTA_EXPLORER_FIRST_SCHEDULE", "0"))
@@ -32,7 +30,6 @@ def quick() -> Iterator[Path]:
         yield folder
 
 
-@pytest.mark.sampled(one_in=unless_asked("DELTA_EXPLORER_SCHEDULES", 4))
 @pytest.mark.parametrize("part", range(_PARTS))
 def test_no_schedule_loses_or_doubles_a_commit_or_takes_a_file_that_is_promised(
     part: int, quick: Path, capsys: pytest.CaptureFixture[str]

@@ -194,7 +194,6 @@ def _chosen(name: str) -> list[tuple[str, int]]:
     return [random.Random(f"{SEED} {name}").choice([*_STATEMENTS[::2] * 3, *_STATEMENTS])]
 
 
-@pytest.mark.sampled(one_in=12)
 @pytest.mark.parametrize("expected", READABLE, ids=table_name)
 def test_rows_of_a_table_are_changed_or_it_says_what_forbids_that(
     expected: dict[str, Any], tmp_path: Path

@@ -2,7 +2,7 @@
 and Polars on the files, find just the rows that a plain list of them says; statistics are true.
 
 `DELTA_EXPLORER_WRITES` says how many seeds, `DELTA_EXPLORER_FIRST_WRITE` which is the first: the
-day has 500 of its own otherwise, of which a run takes 150. A failure names its seed.
+day has 500 of its own otherwise. A failure names its seed.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from tests.interop.random_values import told_rows
 from tests.interop.random_writes import RandomTable
 from tests.interop.reading_spark import rows_of_frame
 from tests.interop.written_files import WrittenFiles
-from tests.sampling import EVERYTHING, SEED
+from tests.sampling import SEED
 
-_COUNT = int(os.environ.get("DELTA_EXPLORER_WRITES", "500" if EVERYTHING else "150"))
+_COUNT = int(os.environ.get("DELTA_EXPLORER_WRITES", "500"))
 _FIRST = int(os.environ.get("DELTA_EXPLORER_FIRST_WRITE", str(SEED * 500)))
 _IN_EACH = 50
 _PARTS = [

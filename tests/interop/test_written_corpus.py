@@ -91,7 +91,6 @@ def _chosen(name: str) -> list[tuple[str, int]]:
     return [random.Random(f"{SEED} {name}").choice([*_STATEMENTS[::2], *_STATEMENTS])]
 
 
-@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("expected", READABLE, ids=table_name)
 def test_a_table_takes_rows_or_says_what_forbids_it(
     expected: dict[str, Any], tmp_path: Path
