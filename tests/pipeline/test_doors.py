@@ -1,7 +1,7 @@
 """Rows written to S3, Azure and Google by each door, in a classic session and in one of a Connect
 server that is another process: what is written, refused, stopped and not known is the same, and
 the secrets of the store do not stay anywhere, neither in event logs, plans and checkpoints nor in
-errors, results and what is logged."""
+errors, results and what is logged. And writers of three kinds at once, beside maintenance."""
 
 from __future__ import annotations
 
@@ -15,13 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+import explorer
 from explorer import pipeline
 from explorer.pipeline.source._write_options import PROFILE
 from tests.pipeline.connect_server import Server, connect_server
 from tests.pipeline.door_contract import EXPECTED, Contract
 from tests.pipeline.event_log import bytes_below, event_log
+from tests.pipeline.optimized import Run
+from tests.pipeline.racing_writers import COMMITS, WRITERS, raced
 from tests.pipeline.written_stores import Doors
 from tests.sampling import SEED, sample
 from tests.stores import SERVERS, Store, running
@@ -30,17 +34,18 @@ pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).resolve().parents[2]
 _VARIABLE = f"{PROFILE}LAKE"
-# the days of a part differ from store to store
-_CLASSIC = sample(EXPECTED, 12, "doors", SEED // 3)
-_CONNECT = sample(EXPECTED, 10, "doors of Connect", SEED // 12)
+# each day another test, each third one another store, and then other parts
+_CLASSIC = sample(EXPECTED, 9, "doors", SEED // 9)
+_CONNECT = sample(EXPECTED, 9, "doors of Connect", SEED // 9)
 
 
-@pytest.fixture(scope="module", params=sample(SERVERS, 3, "stores of doors"))
+@pytest.fixture(scope="module", params=sample(SERVERS, 3, "stores of doors", SEED // 3))
 def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     with running(request.param) as found:
         yield found
 
 
+@pytest.mark.turns(one_in=3)
 @pytest.mark.parametrize("part", _CLASSIC)
 def test_each_door_of_a_classic_session_keeps_the_contract_and_the_secret(
     spark: SparkSession, store: Store, tmp_path: Path, part: str
@@ -124,7 +129,7 @@ def client(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
                 process.kill()
 
 
-@pytest.mark.turns(one_in=4)
+@pytest.mark.turns(one_in=3)
 @pytest.mark.parametrize("part", _CONNECT)
 def test_each_door_of_a_connect_session_keeps_the_contract_and_the_secret(
     store: Store, client: Client, part: str
@@ -135,3 +140,22 @@ def test_each_door_of_a_connect_session_keeps_the_contract_and_the_secret(
     assert "INFO" in logged
     assert b"SparkListener" in bytes_below(client.server.events)
     _check_unseen(store, client.folder, [*texts, logged])
+
+
+@pytest.mark.turns(one_in=3)
+def test_writers_of_three_kinds_lose_no_row_beside_optimize_and_vacuum(
+    spark: SparkSession, run: Run, tmp_path: Path
+) -> None:
+    place = tmp_path / "t"
+    outcomes = raced(spark, run, place)
+    expected = list(range(10 * WRITERS * COMMITS))
+    table = explorer.open_table(place)
+    found = explorer.read_rows(table.snapshot()).column("id").to_pylist()
+    assert sorted(found) == expected
+    theirs = DeltaTable(str(place)).to_pyarrow_table().column("id").to_pylist()
+    assert sorted(theirs) == expected
+    operations = table.history().column("operation").to_pylist()
+    assert operations.count("WRITE") == WRITERS * COMMITS
+    assert outcomes["optimize completed"], outcomes
+    assert outcomes["vacuum completed"], outcomes
+    assert outcomes["stray deleted"], outcomes

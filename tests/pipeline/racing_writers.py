@@ -1,5 +1,4 @@
-"""Eight writers of three kinds who append to one table at once, while another one maintains it: no
-row is lost, and none is doubled."""
+"""Eight writers of three kinds who append to one table at once, while another one maintains it."""
 
 from __future__ import annotations
 
@@ -12,8 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
-import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 import explorer
@@ -22,8 +20,6 @@ from explorer.errors import DeltaError
 from explorer.maintenance import Plan
 from tests.pipeline.optimized import Run
 from tests.sampling import EVERYTHING
-
-pytestmark = pytest.mark.spark
 
 WRITERS = 8
 COMMITS = int(os.environ.get("DELTA_EXPLORER_RACING_COMMITS", "10" if EVERYTHING else "2"))
@@ -65,11 +61,9 @@ def _maintained(place: Path, run: Run, writers: list[Future[None]]) -> Counter[s
     return outcomes
 
 
-@pytest.mark.turns(one_in=4)
-def test_writers_of_three_kinds_lose_no_row_beside_optimize_and_vacuum(
-    spark: SparkSession, run: Run, tmp_path: Path
-) -> None:
-    place = tmp_path / "t"
+def raced(spark: SparkSession, run: Run, place: Path) -> Counter[str]:
+    """The outcomes of maintenance; afterwards the table has the ids from 0 on, ten of each
+    commit."""
     pipeline.create(place, "id BIGINT", properties={"delta.checkpointInterval": "7"})
     gate = threading.Barrier(WRITERS)
 
@@ -95,14 +89,4 @@ def test_writers_of_three_kinds_lose_no_row_beside_optimize_and_vacuum(
         outcomes = _maintained(place, run, writers)
     for writer in writers:
         writer.result()
-    expected = list(range(10 * WRITERS * COMMITS))
-    table = explorer.open_table(place)
-    found = explorer.read_rows(table.snapshot()).column("id").to_pylist()
-    assert sorted(found) == expected
-    theirs = DeltaTable(str(place)).to_pyarrow_table().column("id").to_pylist()
-    assert sorted(theirs) == expected
-    added = [row for row in table.history().column("operation").to_pylist() if row == "WRITE"]
-    assert len(added) == WRITERS * COMMITS
-    assert outcomes["optimize completed"], outcomes
-    assert outcomes["vacuum completed"], outcomes
-    assert outcomes["stray deleted"], outcomes
+    return outcomes
