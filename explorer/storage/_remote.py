@@ -71,6 +71,13 @@ class RemoteStore:
                 "value of an option is not understood.",
                 remedy="Check the URL, and the names and values of the storage options.",
             ) from error
+        # some clients ask somebody whether a token is good, each with its own errors
+        except Exception as error:  # noqa: BLE001  # see above
+            raise StorageError(
+                f"{self._shown} cannot be opened.",
+                reason=f"The client of the store failed with {type(error).__name__}.",
+                remedy="Check the address, the network and the credentials, then try again.",
+            ) from None  # its words may hold the token, and a traceback would show them
         self._fs: Any = file_system
         self._root = str(root).rstrip("/")
 
