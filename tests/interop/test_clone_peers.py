@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, QueryBuilder, write_deltalake
 from pyspark.sql import SparkSession
 
+import explorer
 from explorer import pipeline
 from tests.interop.twins import agrees, asked, last_commit, sql
-
-pytestmark = pytest.mark.spark
 
 _SOURCE = (
     "create table T (id long not null, c string) using delta partitioned by (c) comment 'why' "
@@ -36,6 +37,7 @@ def _first(place: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.spark
 @pytest.mark.turns(one_in=3)
 def test_a_clone_of_ours_is_that_of_the_reference_which_goes_on_with_it(
     spark: SparkSession, tmp_path: Path
@@ -73,3 +75,18 @@ def test_a_clone_of_ours_is_that_of_the_reference_which_goes_on_with_it(
     assert last_commit(ours)["operation"] == "UPDATE"
     assert {place for place in source.rglob("*") if place.is_file()} == held
     agrees(spark, source)
+
+
+def test_deltalake_reads_a_clone_by_sql_and_appends_to_it(tmp_path: Path) -> None:
+    source, place = tmp_path / "the source", tmp_path / "clone"
+    rows = pa.table({"id": [1, 2, 3], "c": ["x y", "z", "z"]})
+    pipeline.write(rows, source, partition_by="c")
+    pipeline.clone(source, place)
+    write_deltalake(place, pa.table({"id": [4], "c": ["z"]}), mode="append")
+    found = QueryBuilder().register("t", DeltaTable(place)).execute("select id from t").read_all()
+    assert sorted(pa.table(found).column("id").to_pylist()) == [1, 2, 3, 4]
+    mine = explorer.read_rows(explorer.open_table(place).snapshot()).column("id")
+    assert sorted(mine.to_pylist()) == [1, 2, 3, 4]
+    # as docs/writing.md tells: the frame looks for whole paths below the clone's own folder
+    with pytest.raises(FileNotFoundError):
+        DeltaTable(place).to_pyarrow_table()
