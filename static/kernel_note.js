@@ -48,6 +48,10 @@ const theme_of_host = () => {
 }
 
 export function render({model}) {
+  for (const [weight, address] of model.fonts) {
+    if ([...document.fonts].some((one) => one.family === "Roboto" && one.weight === weight)) { continue }
+    document.fonts.add(new FontFace("Roboto", `url(${address})`, {weight}))
+  }
   const root = document.createElement("div")
   root.className = "dx"
   let asked = 0

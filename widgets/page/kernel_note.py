@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,16 @@ import panel as pn
 import param
 
 from widgets.theme import read_style, static_folder
+
+
+def _fonts() -> list[tuple[str, str]]:
+    """Those of the served page, as far as Latin goes: a notebook has no server to ask."""
+    folder = static_folder() / "fonts"
+    read = {weight: (folder / f"roboto-latin-{weight}.woff2").read_bytes() for weight in (400, 700)}
+    return [
+        (str(weight), f"data:font/woff2;base64,{b64encode(data).decode('ascii')}")
+        for weight, data in read.items()
+    ]
 
 
 class KernelNote(pn.custom.JSComponent):
@@ -19,6 +30,7 @@ class KernelNote(pn.custom.JSComponent):
     """
 
     picture = param.String(default="", doc="Shown in a page that no kernel has answered.")
+    fonts = param.List(default=[], doc="Weight and data address of each font of the page.")
     gone = param.String(default="", doc="Shown where an answer stays away later.")
 
     _esm = (static_folder() / "kernel_note.js").read_text(encoding="utf-8")
@@ -26,6 +38,7 @@ class KernelNote(pn.custom.JSComponent):
     def __init__(self, on_theme: Callable[[str], None], **params: Any) -> None:
         params.setdefault("sizing_mode", "stretch_width")
         params.setdefault("stylesheets", [read_style()])
+        params.setdefault("fonts", _fonts())
         super().__init__(margin=0, **params)
         self._on_theme: Callable[[str], None] | None = on_theme
 
