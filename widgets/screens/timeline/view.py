@@ -14,6 +14,7 @@ from widgets.figures.timeline import (
     History,
     Timeline,
     build_timeline,
+    fill_live,
     fill_timeline,
     fill_view,
     find_versions,
@@ -74,7 +75,7 @@ class TimelineView:
         self._head.on("zoom", self._zoom)
         self._foot.on("stop", lambda _: self.reader.stop())
         self._foot.on("resume", lambda _: self.reader.resume())
-        self._history.param.watch(lambda *_: self._fill(), ["commits", "live"])
+        self._history.param.watch(self._follow, ["commits", "live"])
         self._history.param.watch(lambda *_: self._draw_foot(), ["left", "reading", "problem"])
         self._state.param.watch(lambda *_: self._mark(), ["version", "older"])
         self._state.param.watch(lambda *_: self._refill(), "only")
@@ -117,6 +118,14 @@ class TimelineView:
         low, high = self._plot.x_range.start, self._plot.x_range.end
         self._plot = None
         self._fill(view=(float(low), float(high)))
+
+    def _follow(self, *events: Any) -> None:
+        """More commits are read, or only what is live is known: then the rest stays."""
+        if self._plot is None or any(event.name == "commits" for event in events):
+            self._fill()
+        else:
+            with in_order():
+                fill_live(self._plot, self._drawn())
 
     def _fill(self, view: tuple[float, float] | None = None) -> None:
         commits: Commits | None = self._history.commits
