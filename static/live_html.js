@@ -5,6 +5,8 @@
 // [data-key] is clicked by that key anywhere on the page; [data-copy] copies
 // the text of the element with that id; the last [data-reveal] is scrolled into view when
 // its value is new; the last [data-land] takes the focus then, if what had it is gone.
+// time[datetime] is a time in UTC, which [data-zone] turns into local time and back;
+// [data-names] completes the names of columns while one types;
 // [data-submit] sends the named fields of its [data-form] as JSON, and can be pressed once
 // each field that is required or [data-expected] holds what it must. A link with [data-do] is
 // followed by its address where it is to open elsewhere. A details[data-menu] closes once
@@ -161,11 +163,127 @@ const take_piece = (model, {file, name, type, data, is_last}) => {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000)
 }
 
+// ------------------------------------------------------------------------ local times
+
+// Times are in UTC until somebody asks for those of their own clock, by the zone in the head of
+// a column; that holds for all that is shown, and for the next visit.
+const LOCAL_KEY = "dx-local-times"
+const ZONE_CHANGED = "dx-zone-changed"
+
+const wants_local = () => {
+  try { return localStorage.getItem(LOCAL_KEY) === "1" } catch { return false }
+}
+
+const two = (number) => String(number).padStart(2, "0")
+
+const local_text = (at, has_seconds) => {
+  const day = `${String(at.getFullYear()).padStart(4, "0")}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
+  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}${has_seconds ? `:${two(at.getSeconds())}` : ""}`
+}
+
+const show_times = (root) => {
+  const is_local = wants_local()
+  for (const element of root.querySelectorAll("time[datetime]")) {
+    const utc = element.getAttribute("datetime")
+    const [, clock] = utc.split("T")
+    const shown = is_local ? local_text(new Date(utc), clock.length > 6) : utc.replace("T", " ").replace("Z", "")
+    if (element.textContent !== shown) { element.textContent = shown }
+  }
+  for (const button of root.querySelectorAll("[data-zone]")) {
+    const text = is_local ? "(local)" : "(UTC)"
+    if (button.textContent !== text) { button.textContent = text }
+    button.setAttribute("aria-pressed", String(is_local))
+  }
+}
+
+const change_zone = () => {
+  try { localStorage.setItem(LOCAL_KEY, wants_local() ? "0" : "1") } catch { return }
+  window.dispatchEvent(new Event(ZONE_CHANGED))
+}
+
+// -------------------------------------------------------------- names while one types
+
+const OFFERED = 8
+// the name that is being typed: letters, digits and what names are made of, or from a backtick on
+const TYPED = /(`[^`]*|[\p{L}_][\p{L}\p{N}_.$-]*)$/u
+
+// Offers the names in [data-names] that hold what stands before the caret of a field, those that
+// begin with it first; arrows choose, Tab or Enter takes one over, Escape closes.
+const offer_names = (field, list) => {
+  const names = JSON.parse(field.dataset.names || "[]")
+  const before = field.value.slice(0, field.selectionStart)
+  const quotes = (before.match(/'/g) ?? []).length
+  const word = quotes % 2 === 1 ? "" : TYPED.exec(before)?.[0] ?? ""
+  const plain = word.replaceAll("`", "").toLowerCase()
+  const bare = (name) => name.replaceAll("`", "").toLowerCase()
+  const found = plain === "" ? [] : names.filter((name) => bare(name).includes(plain) && bare(name) !== plain)
+  found.sort((one, other) => bare(other).startsWith(plain) - bare(one).startsWith(plain))
+  list.replaceChildren(...found.slice(0, OFFERED).map((name, at) => {
+    const item = document.createElement("li")
+    item.textContent = name
+    item.id = `dx-name-${at}`
+    item.setAttribute("role", "option")
+    return item
+  }))
+  list.hidden = list.childElementCount === 0
+  if (!list.hidden) {
+    const {left, bottom} = field.getBoundingClientRect()
+    Object.assign(list.style, {left: `${left}px`, top: `${bottom + 2}px`})
+  }
+  list.id = "dx-names"
+  field.setAttribute("aria-controls", list.id)
+  field.setAttribute("aria-expanded", String(!list.hidden))
+  field.removeAttribute("aria-activedescendant")
+}
+
+const take_name = (field, list, item) => {
+  const before = field.value.slice(0, field.selectionStart)
+  const word = TYPED.exec(before)?.[0] ?? ""
+  const start = before.length - word.length
+  field.setRangeText(item.textContent + " ", start, before.length, "end")
+  close_names(field, list)
+  field.focus()
+}
+
+const close_names = (field, list) => {
+  list.hidden = true
+  field.setAttribute("aria-expanded", "false")
+  field.removeAttribute("aria-activedescendant")
+}
+
+// Whether a key was for the list.
+const steer_names = (field, list, key) => {
+  if (list.hidden) { return false }
+  const items = [...list.children]
+  const at = items.findIndex((item) => item.getAttribute("aria-selected") === "true")
+  if (key === "Escape") { close_names(field, list); return true }
+  if (key === "ArrowDown" || key === "ArrowUp") {
+    const next = key === "ArrowDown" ? (at + 1) % items.length : (at <= 0 ? items.length : at) - 1
+    items.forEach((item, place) => item.setAttribute("aria-selected", String(place === next)))
+    field.setAttribute("aria-activedescendant", items[next].id)
+    return true
+  }
+  if (key === "Tab" || (key === "Enter" && at >= 0)) { take_name(field, list, items[Math.max(at, 0)]); return true }
+  return false
+}
+
 // --------------------------------------------------------------------- the component
 
-export function render({model}) {
+// A served document has the style sheet of all components once.
+const adopt = (el) => {
+  const place = el?.getRootNode()
+  if (globalThis.dxStyle && place instanceof ShadowRoot) { place.adoptedStyleSheets = [...place.adoptedStyleSheets, globalThis.dxStyle] }
+}
+
+export function render({model, el}) {
+  adopt(el)
   const root = document.createElement("div")
   root.className = "dx"
+  const names = document.createElement("ul")
+  names.className = "dx-names"
+  names.hidden = true
+  names.setAttribute("role", "listbox")
+  names.setAttribute("aria-label", "Columns")
   let timer = null
   let revealed = null
   let landed = null
@@ -196,6 +314,7 @@ export function render({model}) {
     fresh.innerHTML = model.html
     change_children(root, fresh.content, had)
     root.querySelectorAll("[data-form]").forEach(check)
+    show_times(root)
     if (name !== null && focused() !== had) {
       const again = [...root.querySelectorAll("[data-do]")].find((element) => name_of(element) === name)
       again?.focus({preventScroll: true})
@@ -245,8 +364,9 @@ export function render({model}) {
   window.addEventListener("pointerdown", on_press, true)
 
   root.addEventListener("click", (event) => {
-    const element = event.target.closest("[data-do], [data-copy]")
+    const element = event.target.closest("[data-do], [data-copy], [data-zone]")
     if (element === null || element.disabled || element.matches("input, select")) { return }
+    if (element.dataset.zone !== undefined) { change_zone(); return }
     if (element.localName === "a") {
       if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) { return }
       event.preventDefault()
@@ -259,8 +379,23 @@ export function render({model}) {
     const row = event.target.closest("tr[data-do]")
     if (row !== null) { rove(row.parentNode, row) }
   })
+  const offers = () => {
+    // beside what is drawn, which would take it away
+    if (names.parentNode === null) { root.parentNode.append(names) }
+    return names
+  }
+  names.addEventListener("pointerdown", (event) => {
+    const item = event.target.closest("li")
+    const field = focused()
+    event.preventDefault()  // the field keeps the focus
+    if (item !== null && field?.matches("[data-names]")) { take_name(field, names, item) }
+  })
+  root.addEventListener("focusout", (event) => {
+    if (event.target.matches("[data-names]")) { close_names(event.target, names) }
+  })
   root.addEventListener("input", (event) => {
     const element = event.target
+    if (element.matches("[data-names]")) { offer_names(element, offers()) }
     if (element.closest("[data-form]") !== null) { check(element.closest("[data-form]")) }
     if (!element.matches("input[data-do]") || element.dataset.when === "enter") { return }
     clearTimeout(timer)
@@ -271,6 +406,11 @@ export function render({model}) {
   })
   root.addEventListener("keydown", (event) => {
     const element = event.target
+    if (element.matches("[data-names]") && steer_names(element, names, event.key)) {
+      event.preventDefault()
+      event.stopPropagation()
+      return
+    }
     if (event.key === "Enter" && element.matches("input[data-do]")) {
       send(element, element.value)
       const menu = element.closest("[data-menu]")
@@ -301,12 +441,16 @@ export function render({model}) {
     }
   }
   window.addEventListener("keydown", on_key)
+  const on_zone = () => show_times(root)
+  window.addEventListener(ZONE_CHANGED, on_zone)
 
   model.on("html", draw)
   model.on("msg:custom", (message) => take_piece(model, message))
   model.on("remove", () => {
+    names.remove()
     pressed.waiting.delete(draw)
     window.removeEventListener("keydown", on_key)
+    window.removeEventListener(ZONE_CHANGED, on_zone)
     window.removeEventListener("pointerdown", on_press, true)
   })
   draw()

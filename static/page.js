@@ -8,6 +8,10 @@
   const prefers_dark = window.matchMedia("(prefers-color-scheme: dark)").matches
   root.dataset.theme = chosen ?? (prefers_dark ? "dark" : "light")
 
+  // the components of the page adopt this one sheet
+  globalThis.dxStyle = new CSSStyleSheet()
+  globalThis.dxStyle.replaceSync(document.getElementById("dx-style").textContent)
+
   const open = (is_open) => {
     root.dataset.drawer = is_open ? "open" : "closed"
     document.querySelector(".menu")?.setAttribute("aria-expanded", String(is_open))

@@ -77,7 +77,8 @@ const fill_in = (field, value) => {
 
 const picture_of_part = async (part, width) => {
   const box = part.getBoundingClientRect()
-  const sheet = [...part.getRootNode().querySelectorAll("style")].map((style) => style.textContent).join("\n")
+  const shared = globalThis.dxStyle === undefined ? [] : [document.getElementById("dx-style")]
+  const sheet = [...part.getRootNode().querySelectorAll("style"), ...shared].map((style) => style.textContent).join("\n")
   const computed = getComputedStyle(part)
   const names = new Set(sheet.match(/--dx-[a-z-]+/g) ?? [])
   const values = [...names].map((name) => `${name}:${computed.getPropertyValue(name)}`).join(";")
@@ -117,7 +118,7 @@ const WIDEST = 8000
 // and the page as wide as its widest table.
 const unfolded = async (page, work) => {
   const parts = [...walk(page.shadowRoot ?? page)]
-    .filter((node) => node.classList.contains("dx") || node.classList.contains("dx-commit"))
+    .filter((node) => node.classList.contains("dx") || node.classList.contains("dx-beside"))
   const before = page.style.minWidth
   parts.forEach((part) => part.classList.add("dx-whole"))
   try {
@@ -251,7 +252,10 @@ const build_palette = (model, choose) => {
 
 // -------------------------------------------------------------------- the component
 
-export function render({model}) {
+export function render({model, el}) {
+  // a served document has the style sheet of all components once
+  const place = el?.getRootNode()
+  if (globalThis.dxStyle && place instanceof ShadowRoot) { place.adoptedStyleSheets = [globalThis.dxStyle] }
   const root = element("div", {class: "dx dx-tools"})
   const say = element("span", {class: "dx-tools-said", role: "status"})
 

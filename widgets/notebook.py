@@ -94,7 +94,7 @@ class TableExplorer(pn.viewable.Viewer):
         self._page[:] = [
             build_box("dx-bar", self._explorer.header, self._explorer.tools),
             self._note,
-            build_box("dx-beside-views", self._navigation.panel, view),
+            build_box("dx-beside-views", build_box("dx-views", self._navigation.panel), view),
         ]
         if isinstance(table, Table):
             self._explorer.show(services.adopt(table), version)

@@ -1,7 +1,7 @@
 """What the page shows, as parameters, and its form in the address.
 
-The address is `?table=…&version=…&view=…`, and `older`, `where`, `file`, `column`, `only`
-and `operation` where something is selected by them. What it says is from whoever wrote
+The address is `?table=…&version=…&view=…`, and `older`, `where`, `file`, `column`, `only`,
+`operation` and `other` where something is selected by them. What it says is from whoever wrote
 the link: every part is checked, a part that cannot be meant becomes a notice, and the address
 is rewritten from the state.
 """
@@ -83,7 +83,8 @@ class Address:
 
     `older` is the version to compare with, `where` a condition on rows as SQL, `file`
     the path of one file as the log has it, `column` the way to one column, `only` which
-    commits are shown, see `parse_filter`, `operation` what maintenance is about to plan.
+    commits are shown, see `parse_filter`, `operation` what maintenance is about to plan,
+    `other` another table to compare with.
     """
 
     table: str = ""
@@ -95,6 +96,7 @@ class Address:
     column: str = ""
     only: str = ""
     operation: str = ""
+    other: str = ""
 
     def differing(self, other: Address) -> dict[str, Any]:
         """What this address says otherwise than the other, by name."""
@@ -102,7 +104,7 @@ class Address:
         return {name: value for name, value in pairs if value != getattr(other, name)}
 
 
-_TEXTS = ("where", "file", "column", "only", "operation")
+_TEXTS = ("where", "file", "column", "only", "operation", "other")
 
 ADDRESSED = tuple(field.name for field in fields(Address))
 """What of the page's state its address holds."""
@@ -219,6 +221,7 @@ class PageState(param.Parameterized):
     column = param.String(default="", doc="The selected column, as `address.city`.")
     only = param.String(default="", doc="Which commits are shown, see `parse_filter`.")
     operation = param.String(default="", doc="The operation that maintenance is about.")
+    other = param.String(default="", doc="Another table to compare with, or empty.")
     health: Any = param.Selector(
         default="", objects=["", *HEALTH_WORDS], doc="How the log is, as far as it is known."
     )

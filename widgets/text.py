@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from explorer.protocol.actions import EPOCH
+from explorer.protocol.utc_times import render_minute, render_second
 
 UNKNOWN = "unknown"
 """What is shown where a value is not recorded or not read yet; never 0."""
@@ -137,19 +138,13 @@ def read_moment(milliseconds: float | None) -> datetime | None:
 
 
 def format_time(moment: datetime | None) -> str:
-    """`20 Oct 2026, 21:25:56 UTC`."""
-    if moment is None:
-        return UNKNOWN
-    at = moment.astimezone(UTC)
-    return f"{at.day} {at:%b} {at.year}, {at:%H:%M:%S} UTC"
+    """`2026-10-20 21:25:56 UTC`."""
+    return UNKNOWN if moment is None else render_second(moment)
 
 
 def format_minute(moment: datetime | None) -> str:
-    """`20 Oct 2026 21:25`, for columns whose header names the zone."""
-    if moment is None:
-        return UNKNOWN
-    at = moment.astimezone(UTC)
-    return f"{at.day:02d} {at:%b} {at.year} {at:%H:%M}"
+    """`2026-10-20 21:25`, for columns whose header names the zone."""
+    return UNKNOWN if moment is None else render_minute(moment).removesuffix(" UTC")
 
 
 def format_age(moment: datetime | None, now: datetime) -> str:

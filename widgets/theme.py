@@ -179,6 +179,15 @@ def read_style() -> str:
 
 
 @cache
+def read_box_style() -> str:
+    """The part of it that boxes need, which hold components and no HTML."""
+    return read_style().partition(BOXES_END)[0]
+
+
+BOXES_END = "/* boxes end here */"
+
+
+@cache
 def read_script() -> str:
     """The module of the one component that carries HTML and its clicks."""
     return (static_folder() / "live_html.js").read_text(encoding="utf-8")

@@ -30,16 +30,17 @@ class _Layers:
     names: Sequence[str]
 
 
-def _ask(
+def _ask(  # the parameters of an answer
     table: Table,
     progress: ProgressCallback | None,
     *,
     older: int,
     newer: int,
+    against: Table | None = None,
     layer: Sequence[str] = _USUAL_LAYERS,
 ) -> _Layers:
     start = table.snapshot(version=older, progress=progress)
-    end = table.snapshot(version=newer, progress=progress)
+    end = (against or table).snapshot(version=newer, progress=progress)
     found = diff(start, end, progress=progress)
     for name in layer:  # each is found when it is first looked at
         getattr(found, name)
@@ -133,6 +134,7 @@ DIFF: Final = Answer(
     parameters=(
         Parameter(name="older", kind="whole", is_required=True),
         Parameter(name="newer", kind="whole", is_required=True),
+        Parameter(name="against", kind="text", reads="files"),
         Parameter(name="layer", kind="text", repeats=True, check=_check_layers),
         LIMIT,
     ),

@@ -12,6 +12,7 @@ from explorer.inspect.answer import Answer
 # and of the address; what a verb shows only with an option has a name of its own.
 _HOMES: Final[dict[str, tuple[str, str]]] = {
     "actions": ("explorer.inspect.commits.action_lines", "ACTIONS"),
+    "advice": ("explorer.inspect.advice.advice", "ADVICE"),
     "change_totals": ("explorer.inspect.rows.feed_counts", "CHANGE_TOTALS"),
     "changes": ("explorer.answers.changed_rows", "CHANGES"),
     "columns_by_files": ("explorer.inspect.columns.presence", "COLUMNS_BY_FILES"),
@@ -30,8 +31,11 @@ _HOMES: Final[dict[str, tuple[str, str]]] = {
     "log": ("explorer.inspect.files.log_folder", "LOG"),
     "preview": ("explorer.answers.previewed_rows", "PREVIEW"),
     "reach": ("explorer.inspect.reach.reachability", "REACH"),
+    "row_blame": ("explorer.inspect.rows.row_blame", "ROW_BLAME"),
+    "row_differences": ("explorer.inspect.rows.row_differences", "ROW_DIFFERENCES"),
     "rows": ("explorer.inspect.rows.row_search", "ROWS"),
     "schema": ("explorer.inspect.columns.fields", "SCHEMA"),
+    "schema_history": ("explorer.inspect.columns.schema_history", "SCHEMA_HISTORY"),
     "skip": ("explorer.answers._skipped_files", "SKIP"),
     "stats": ("explorer.inspect.files.statistics", "STATISTICS"),
     "why": ("explorer.inspect.files.file_reasons", "WHY"),

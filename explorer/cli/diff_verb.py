@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
 from explorer.answers.registry import ANSWERS
-from explorer.cli.answering import answer
+from explorer.cli.answering import answer, open_named
 from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
+from explorer.cli.row_listing import list_rows
 from explorer.cli.terminal import build_console
 from explorer.cli.wording import (
     UNKNOWN,
@@ -24,6 +25,11 @@ from explorer.cli.wording import (
     render_size_change,
     render_wide_bounds,
 )
+from explorer.errors import InvalidArgumentError
+from explorer.table.counts import count
+
+if TYPE_CHECKING:
+    from explorer.inspect.rows.row_differences import RowDifferences
 
 _SCREENFUL = 20
 
@@ -45,6 +51,30 @@ Layers = Annotated[
     ),
 ]
 
+Against = Annotated[
+    str | None,
+    typer.Option(
+        "--against",
+        metavar="URI",
+        help="NEWER is a version of this other table, such as a copy of the first.",
+    ),
+]
+ChangedRows = Annotated[
+    bool,
+    typer.Option(
+        "--changed-rows",
+        help="Instead, the rows that differ, by reading the files that differ (64 MiB at most).",
+    ),
+]
+Key = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--key",
+        metavar="NAME",
+        help="With --changed-rows: a column by which the same row is known. Repeatable.",
+    ),
+]
+
 
 def diff(  # noqa: PLR0913  # the options of a command
     uri: Uri,
@@ -52,30 +82,77 @@ def diff(  # noqa: PLR0913  # the options of a command
     newer: Newer,
     *,
     layer: Layers = None,
+    against: Against = None,
+    changed_rows: ChangedRows = False,
+    key: Key = None,
     limit: Limit = None,
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """What differs between two versions, layer by layer.
+    """What differs between two versions, or two tables, layer by layer.
 
     The layers are files, rows, statistics, schema, properties and protocol.
 
     Example: delta-explorer diff ./orders 12 15 --layer schema
     """
+    _check_options(layer, key, shows_rows=changed_rows)
+    other = None if against is None else open_named((against, option))
+    given = {"older": older, "newer": newer, "against": other, "limit": limit}
+    if changed_rows:
+        answer(
+            "row_differences",
+            (uri, option),
+            {**given, "key": key or None},
+            _print_changed_rows,
+            as_json=as_json,
+            screenful=_SCREENFUL,
+        )
+        return
     answer(
         "diff",
         (uri, option),
-        {"older": older, "newer": newer, "layer": layer, "limit": limit},
+        {**given, "layer": layer},
         lambda found, most: _print(ANSWERS["diff"].document(found, most)),
         as_json=as_json,
         screenful=_SCREENFUL,
     )
 
 
+def _check_options(layer: list[str] | None, key: list[str] | None, *, shows_rows: bool) -> None:
+    name, given = ("--layer", layer) if shows_rows else ("--key", key)
+    if given:
+        raise InvalidArgumentError(
+            f"{name} is given {'with' if shows_rows else 'without'} --changed-rows.",
+            reason="Layers are compared by the log, rows by their key.",
+            remedy=f"Leave out {name}.",
+        )
+
+
+def _print_changed_rows(found: RowDifferences, limit: int | None) -> None:
+    console = build_console(sys.stdout)
+    console.print(Text(_safe(found.sentence), style="bold"))
+    kinds = (
+        ("inserted", found.inserted),
+        ("deleted", found.deleted),
+        ("before", found.before),
+        ("after", found.after),
+    )
+    for kind, rows in kinds:
+        if rows.num_rows:
+            console.print(Text(kind, style="bold"))
+            shown = rows if limit is None else rows.slice(0, limit)
+            hidden = list_rows(console, shown)
+            print_cut(console, shown.num_rows, rows.num_rows, f"{kind} rows")
+            if hidden:
+                print_note(console, f"{count(hidden, 'more column')}; --json shows all")
+
+
 def _print(document: Mapping[str, Any]) -> None:
     console = build_console(sys.stdout)
-    title = f"version {document['older']['version']} to {document['newer']['version']}"
-    console.print(Text.assemble((title, "bold"), "  ", (_safe(document["newer"]["uri"]), "dim")))
+    older, newer = document["older"], document["newer"]
+    title = f"version {older['version']} to {newer['version']}"
+    places = dict.fromkeys(_safe(side["uri"]) for side in (older, newer))
+    console.print(Text.assemble((title, "bold"), "  ", (" and ".join(places), "dim")))
     for note in document["notes"]:
         print_note(console, f"! {note}")
     for name, print_layer in _PRINTED.items():

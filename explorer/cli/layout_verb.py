@@ -78,6 +78,7 @@ def _print(document: Row) -> None:
         print_listing(console, _SIZES, [{**row, "most": most} for row in document["sizes"]])
     rows = document["partitions"]
     if document["num_partitions"] > 1:
+        print_note(console, document["partition_verdict"] or "")
         print_listing(console, _PARTITIONS, rows)
         print_cut(console, len(rows), document["num_partitions"], "partitions")
     if document["columns"]:
@@ -118,6 +119,7 @@ _PARTITIONS = (
     ),
     Column(title="files", render=lambda row: render_count(row["num_files"]), align="right"),
     Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
+    Column(title="rows", render=lambda row: render_count(row["num_rows"]), align="right"),
     Column(title="small", render=lambda row: render_count(row["small_files"]), align="right"),
     Column(title="after", render=lambda row: render_count(row["files_after"]), align="right"),
     Column(title="rewritten", render=lambda row: render_size(row["small_bytes"]), align="right"),

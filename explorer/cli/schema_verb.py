@@ -1,4 +1,5 @@
-"""`schema`: the columns of a table, and which data files hold them by what name."""
+"""`schema`: the columns of a table, when they changed, and which data files hold them by what
+name."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from rich.text import Text
 
 from explorer.cli import printing
 from explorer.cli.answering import answer
-from explorer.cli.listings import Column, Row, print_cut, print_listing
+from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing
 from explorer.cli.options import (
     SCREENFUL,
     AsJson,
@@ -21,9 +22,12 @@ from explorer.cli.options import (
 )
 from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_count
+from explorer.errors import InvalidArgumentError
 from explorer.inspect.frame_rows import plain_rows
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from explorer.inspect.columns.presence import ColumnPresence
 
 WithFiles = Annotated[
@@ -36,11 +40,18 @@ WithFiles = Annotated[
 ]
 
 
-def schema(  # the options of a command
+WithHistory = Annotated[
+    bool,
+    typer.Option("--history", help="Instead, each version that changed the schema, by field."),
+]
+
+
+def schema(  # noqa: PLR0913  # the options of a command
     uri: Uri,
     *,
     version: Version = None,
     files: WithFiles = False,
+    history: WithHistory = False,
     limit: Limit = None,
     option: StorageOptions = None,
     as_json: AsJson = False,
@@ -48,11 +59,20 @@ def schema(  # the options of a command
     """Columns with their types, rules and names in data files.
 
     --files also reads the footers of data files: which files lack a column, so that it is NULL.
+    --history shows when columns were added, dropped, renamed, widened or changed otherwise.
 
-    Example: delta-explorer schema ./orders --version 3 --files
+    Example: delta-explorer schema ./orders --history
     """
     place, given = (uri, option), {"version": version, "limit": limit}
-    if files:
+    if files and history:
+        raise InvalidArgumentError(
+            "Both --files and --history are given.",
+            reason="One is about data files of one version, the other about all versions.",
+            remedy="Leave out one of them.",
+        )
+    if history:
+        answer("schema_history", place, given, _print_history, as_json=as_json)
+    elif files:
         answer(
             "columns_by_files",
             place,
@@ -81,6 +101,29 @@ def _print(found: ColumnPresence) -> None:
                 print_cut(console, SCREENFUL, frame.num_rows, noun)
 
 
+def _print_history(found: pa.Table, limit: int | None) -> None:
+    from explorer.inspect.columns.schema_history import schema_history_sentence  # noqa: PLC0415  # Arrow
+
+    console = build_console(sys.stdout)
+    console.print(Text(printable(schema_history_sentence(found), 2000), style="bold"))
+    print_listing(console, _HISTORY, list(plain_rows(found, limit)))
+    if limit is not None:
+        print_cut(console, min(limit, found.num_rows), found.num_rows, "changes")
+
+
+def _version(row: Row) -> str:
+    return str(row["version"]) if row["version_exact"] else f"{row['version']} or before"
+
+
+def _change(row: Row) -> str:
+    before, after = row["before"], row["after"]
+    if row["kind"] == "unreadable":
+        return str(row["meaning"])
+    if before is not None and after is not None:
+        return f"{before} -> {after}"
+    return str(after or before or "")
+
+
 def _count(row: Row, name: str) -> str:
     return "" if row[name] is None else render_count(row[name])
 
@@ -89,6 +132,14 @@ def _id(row: Row) -> str:
     return "" if row["field_id"] is None else str(row["field_id"])
 
 
+_HISTORY = (
+    Column(title="version", render=_version, align="right", style=lambda _: "bold"),
+    TimeColumn(title="committed", moment=lambda row: row["timestamp"], from_width=80),
+    Column(title="change", render=lambda row: row["kind"]),
+    Column(title="column", render=lambda row: row["path"], shrinks=True),
+    Column(title="what", render=_change, shrinks=True),
+    Column(title="by", render=lambda row: row["user_name"] or "", from_width=100, shrinks=True),
+)
 _COLUMNS = (
     Column(title="column", render=lambda row: row["path"], shrinks=True),
     Column(title="name in files", render=lambda row: row["name_in_files"], shrinks=True),

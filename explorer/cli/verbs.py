@@ -14,6 +14,7 @@ import explorer.inspect as look
 from explorer.answers.registry import ANSWERS
 from explorer.cli import printing
 from explorer.cli.actions_verb import actions
+from explorer.cli.advice_verb import advice
 from explorer.cli.answering import answer, ask, open_named, print_answer
 from explorer.cli.changes_verb import changes
 from explorer.cli.conflicts_verb import conflicts
@@ -246,6 +247,7 @@ _VERBS: Mapping[Group, Mapping[str, Callable[..., None]]] = {
         "features": features,
         "engines": engines,
         "health": health,
+        "advice": advice,
         "log": log,
     },
     "Versions and changes": {

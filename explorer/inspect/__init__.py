@@ -3,8 +3,8 @@
 Each fact has its evidence: the log file, and the line where there is one. Beside it is its record
 (`answer`): its parameters and its JSON document. `explorer.answers` lists the records.
 
-Folders: `commits`, `conflicts`, `files`, `layout`, `rows`, `engine_support`, `health`, `reach`,
-`columns` and `table_features`. The `__init__.py` of each is its guide.
+Folders: `advice`, `commits`, `conflicts`, `files`, `layout`, `rows`, `engine_support`, `health`,
+`reach`, `columns` and `table_features`. The `__init__.py` of each is its guide.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from explorer.front_door import lazy_names
 
 if TYPE_CHECKING:
+    from explorer.inspect.advice.advice import Advice, advice_by_files, advice_by_log
     from explorer.inspect.applications_and_domains import domains, transactions
     from explorer.inspect.columns.fields import schema
     from explorer.inspect.columns.presence import (
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         columns_by_files,
         columns_by_statistics,
     )
+    from explorer.inspect.columns.schema_history import schema_history, schema_history_sentence
     from explorer.inspect.commits.action_lines import commit_actions
     from explorer.inspect.commits.commit_history import history
     from explorer.inspect.commits.commit_record import commit_info
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from explorer.inspect.description import describe
     from explorer.inspect.engine_support.lost_engines import Losses, engine_losses, losses_sentence
     from explorer.inspect.engine_support.matrix import engines, engines_sentence
+    from explorer.inspect.engine_support.used_engines import engines_in_use
     from explorer.inspect.files.file_judgement import FileReason
     from explorer.inspect.files.file_pages import FilesPage, files_page
     from explorer.inspect.files.file_reasons import why_here
@@ -50,6 +53,9 @@ if TYPE_CHECKING:
     from explorer.inspect.reach.reachability import Reachability, reach_by_files, reach_by_log
     from explorer.inspect.rows.commit_rows import CommitRows, commit_rows
     from explorer.inspect.rows.feed_counts import ChangeTotals, change_totals
+    from explorer.inspect.rows.row_blame import RowBlame, blame_row
+    from explorer.inspect.rows.row_condition import key_columns, row_condition
+    from explorer.inspect.rows.row_differences import RowDifferences, row_differences
     from explorer.inspect.rows.row_search import RowHistory, search_rows
     from explorer.inspect.table_features.feature_history import features
     from explorer.inspect.table_features.writer_rules import writer_rules
@@ -57,6 +63,7 @@ if TYPE_CHECKING:
 # Name -> the module that defines it, loaded when the name is asked for. No module
 # is called like what it defines: importing it would put it in the place of that.
 _HOMES = {
+    "Advice": "advice.advice",
     "ChangeTotals": "rows.feed_counts",
     "ColumnPresence": "columns.presence",
     "CommitRows": "rows.commit_rows",
@@ -70,8 +77,13 @@ _HOMES = {
     "Layout": "layout.sizes",
     "Losses": "engine_support.lost_engines",
     "Reachability": "reach.reachability",
+    "RowBlame": "rows.row_blame",
+    "RowDifferences": "rows.row_differences",
     "RowHistory": "rows.row_search",
     "StatisticsReport": "files.statistics",
+    "advice_by_files": "advice.advice",
+    "advice_by_log": "advice.advice",
+    "blame_row": "rows.row_blame",
     "change_totals": "rows.feed_counts",
     "check_conflicts": "conflicts.conflict_check",
     "clustering_depth": "layout.overlap",
@@ -88,6 +100,7 @@ _HOMES = {
     "domains": "applications_and_domains",
     "engine_losses": "engine_support.lost_engines",
     "engines": "engine_support.matrix",
+    "engines_in_use": "engine_support.used_engines",
     "engines_sentence": "engine_support.matrix",
     "features": "table_features.feature_history",
     "file_layout": "layout.sizes",
@@ -97,14 +110,19 @@ _HOMES = {
     "hidden_rows": "files.row_deletions",
     "history": "commits.commit_history",
     "history_sentences": "commits.told_commits",
+    "key_columns": "rows.row_condition",
     "log_files": "files.log_folder",
     "log_health": "health.table_health",
     "losses_sentence": "engine_support.lost_engines",
     "optimize_effects": "layout.optimize_history",
     "reach_by_files": "reach.reachability",
     "reach_by_log": "reach.reachability",
+    "row_condition": "rows.row_condition",
+    "row_differences": "rows.row_differences",
     "row_sentence": "commits.told_commits",
     "schema": "columns.fields",
+    "schema_history": "columns.schema_history",
+    "schema_history_sentence": "columns.schema_history",
     "search_rows": "rows.row_search",
     "timeline": "commits.commit_timeline",
     "transactions": "applications_and_domains",
@@ -113,6 +131,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Advice",
     "ChangeTotals",
     "ColumnPresence",
     "CommitRows",
@@ -126,8 +145,13 @@ __all__ = [
     "Layout",
     "Losses",
     "Reachability",
+    "RowBlame",
+    "RowDifferences",
     "RowHistory",
     "StatisticsReport",
+    "advice_by_files",
+    "advice_by_log",
+    "blame_row",
     "change_totals",
     "check_conflicts",
     "clustering_depth",
@@ -144,6 +168,7 @@ __all__ = [
     "domains",
     "engine_losses",
     "engines",
+    "engines_in_use",
     "engines_sentence",
     "features",
     "file_layout",
@@ -153,14 +178,19 @@ __all__ = [
     "hidden_rows",
     "history",
     "history_sentences",
+    "key_columns",
     "log_files",
     "log_health",
     "losses_sentence",
     "optimize_effects",
     "reach_by_files",
     "reach_by_log",
+    "row_condition",
+    "row_differences",
     "row_sentence",
     "schema",
+    "schema_history",
+    "schema_history_sentence",
     "search_rows",
     "timeline",
     "transactions",

@@ -39,7 +39,7 @@ def lead(page: Page, **query: object) -> None:
     """Lead an open page to another place of the same table, and wait until it stands."""
     view = query["view"]
     page.evaluate(_LEAD, f"?{urlencode(query)}")
-    chosen = page.locator("nav .Mui-selected")
+    chosen = page.locator("nav [aria-current=page]")
     expect(chosen).to_have_text(re.compile(re.escape(VIEW_TITLES[str(view)])))
     expect(page.locator(".dx-waiting")).to_have_count(0, timeout=60_000)
     page.evaluate(_STILL)

@@ -52,7 +52,7 @@ def test_the_files_that_differ_are_exported(
 ) -> None:
     page.set_viewport_size(NARROW)  # type: ignore[arg-type]
     page.goto(server.address(table=shop, version=74, older=40, view="compare"))
-    page.get_by_role("button", name="Went").click()
+    page.get_by_role("button", name="Removed").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="CSV").click()
     target = tmp_path / "files.csv"
@@ -60,5 +60,5 @@ def test_the_files_that_differ_are_exported(
     with target.open(encoding="utf-8", newline="") as opened:
         rows = list(csv.DictReader(opened))
     assert len(rows) == 83
-    assert {row["kind"] for row in rows} == {"went"}
+    assert {row["kind"] for row in rows} == {"removed"}
     assert all(row["size_before"] and not row["size_after"] for row in rows)

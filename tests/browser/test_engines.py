@@ -23,14 +23,14 @@ def test_the_answer_comes_first_and_every_engine_has_its_reason(
 ) -> None:
     page.set_viewport_size(size)  # type: ignore[arg-type]
     page.goto(server.address(table=shop, view="engines"))
-    expect(page.locator(".dx-answer")).to_contain_text("engines are proven to read this table")
+    expect(page.locator(".dx-answer")).to_contain_text("engines can read this table")
     if theme == "dark":
-        page.get_by_role("button", name="Toggle theme").click()
+        page.get_by_role("button", name="Light or dark").click()
         expect(page.locator(".dx-page.dx-dark")).to_be_visible()
-    expect(page.locator(ROWS).first).to_contain_text("Delta Explorer")
+    expect(page.locator(ROWS).first).to_contain_text("commits here")
     spark = page.locator(ROWS, has_text="Delta Lake for Apache Spark")
     spark.click()
-    detail = page.locator(".dx-card, .dx", has_text="What it rests on").last
+    detail = page.locator(".dx-card, .dx", has_text="Based on").last
     expect(detail).to_contain_text("proven")
     link = page.locator(".dx-source a").first
     assert (link.get_attribute("href") or "").startswith("https://github.com/delta-io/delta/")

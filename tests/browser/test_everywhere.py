@@ -33,7 +33,7 @@ SERIOUS = {"serious", "critical"}
 def settled(page: Page, server: Server, shop: Path, view: str) -> None:
     """A view with all that it shows by itself."""
     page.goto(server.address(table=shop, view=view, version=AT, older=40))
-    expect(page.locator("h2", has_text="shop_orders")).to_be_visible()
+    expect(page.locator("h1", has_text="shop_orders")).to_be_visible()
     expect(page.locator(".dx-waiting")).to_have_count(0, timeout=60_000)
 
 
@@ -83,7 +83,7 @@ def test_no_view_has_a_serious_fault_in_either_theme_and_none_is_too_wide(
         themed.set_viewport_size({"width": width, "height": 980})
         themed.wait_for_timeout(150)
         wide = themed.evaluate("document.documentElement.scrollWidth")
-        inner = themed.locator(".main-content").evaluate("e => [e.scrollWidth, e.clientWidth]")
+        inner = themed.locator("main").evaluate("e => [e.scrollWidth, e.clientWidth]")
         assert wide <= width, (view, width)
         assert inner[0] <= inner[1], (view, width)
     themed.set_viewport_size({"width": WIDTHS[0], "height": 980})
@@ -104,7 +104,7 @@ def test_the_palette_goes_to_a_view_a_version_a_column_and_a_file_by_keyboard_al
         page.keyboard.press("Enter")
         expect(palette).to_be_hidden()
 
-    choose("protoc", "View")
+    choose("featu", "View")
     expect(page).to_have_url(re.compile("view=protocol"))
     choose("66", "Version 66")
     expect(page).to_have_url(re.compile("version=66"))
@@ -128,7 +128,7 @@ def test_the_palette_keeps_the_focus_and_escape_gives_it_back(
     page.keyboard.press("Tab")
     expect(palette.get_by_role("combobox")).to_be_focused()
     page.keyboard.type("nothing is called this")
-    expect(palette.get_by_text("Nothing is called that.")).to_be_visible()
+    expect(palette.get_by_text("No matches.")).to_be_visible()
     page.keyboard.press("Escape")
     expect(palette).to_be_hidden()
     expect(page.get_by_role("searchbox", name="Filter commits")).to_be_focused()
@@ -206,16 +206,40 @@ def test_a_picture_has_no_cuts(page: Page, server: Server, shop: Path) -> None:
     assert again["width"] == within["width"]
 
 
-def test_what_a_button_of_the_header_does_is_told_in_one_line(
+def test_the_line_above_is_one_line_and_the_drawer_of_a_phone_begins_closed(
     page: Page, server: Server, shop: Path
 ) -> None:
-    open_shop(page, server, shop)
-    page.get_by_role("button", name="Look at the table anew").hover()
-    told = page.locator(".MuiTooltip-tooltip")
-    expect(told).to_have_text("Look at the table anew")
-    box = told.bounding_box()
-    assert box is not None
-    assert box["width"] > 3 * box["height"]
+    open_shop(page, server, shop, view="files")
+    for width, is_open in ((1440, True), (820, True), (390, False)):
+        page.set_viewport_size({"width": width, "height": 900})
+        bar = page.locator("header.bar").bounding_box()
+        assert bar is not None
+        assert bar["height"] < 90
+        expect(page.locator(".drawer")).to_be_visible(visible=is_open)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_role("button", name="Navigation").click()
+    page.locator("nav").get_by_text("Log", exact=True).click()
+    expect(page).to_have_url(re.compile("view=log"))
+    expect(page.locator(".drawer")).to_be_hidden()
+
+
+def test_a_view_opens_in_a_tab_and_any_version_is_picked_above_it(
+    page: Page, server: Server, shop: Path
+) -> None:
+    open_shop(page, server, shop, view="files")
+    page.locator("summary", has_text="Version 74").click()
+    field = page.get_by_label("Go to version")
+    field.fill("12")
+    field.press("Enter")
+    expect(page.get_by_role("heading", name="Files of version 12")).to_be_visible()
+    expect(field).to_be_hidden()
+    with page.context.expect_page() as opened:
+        page.locator("nav").get_by_text("Schema", exact=True).click(modifiers=["ControlOrMeta"])
+    tab = opened.value
+    expect(tab).to_have_url(re.compile("version=12&view=schema"))
+    expect(tab.locator("nav [aria-current=page]")).to_have_text("Schema")
+    tab.close()
+    expect(page).to_have_url(re.compile("version=12&view=files"))
 
 
 def test_back_and_forward_go_through_views_and_selections(

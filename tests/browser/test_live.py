@@ -17,13 +17,13 @@ def test_a_version_that_is_written_meanwhile_is_offered_and_the_place_is_kept(
 ) -> None:
     log = LogFolder(tmp_path / "orders")
     log.commit(0, [PROTOCOL, metadata(name="orders"), add("a.parquet")])
-    page.goto(server.address(table=log.root))
+    page.goto(server.address(table=log.root, view="timeline"))
     expect(page.get_by_text("All 1 commit of the log is shown.")).to_be_visible()
     page.get_by_role("searchbox", name="Filter commits").fill("WRI")
     expect(page).to_have_url(re.compile("only=text"))
     place = query(page)
     log.commit(1, [{"commitInfo": {"operation": "WRITE"}}, add("b.parquet")])
-    offer = page.get_by_role("status").filter(has_text="Version 1 is there.")
+    offer = page.get_by_role("status").filter(has_text="Version 1 is available.")
     expect(offer).to_be_visible(timeout=60_000)
     assert query(page) == place
     expect(page.locator(".dx-version")).to_contain_text("Version 0")

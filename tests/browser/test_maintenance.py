@@ -78,7 +78,7 @@ def test_vacuum_of_the_demo_from_plan_to_receipt(
     expect(button).to_be_enabled()
     button.dblclick()
     expect(page.locator(".dx-outcome")).to_contain_text("Everything was done as planned.")
-    expect(page.locator(".dx-figure").first).to_contain_text("76")
+    expect(page.locator(".dx-versions summary")).to_contain_text("76")
     expect(page).to_have_url(re.compile("version=76"))
     expect(page.get_by_role("button", name="Receipts 1")).to_be_visible()
     gone = before - count_data(table)
@@ -209,7 +209,7 @@ def test_the_review_fits_and_can_be_read(
     page.goto(keeper.address(orders.root))
     expect(page.locator(".dx-choice").first).to_be_visible()
     if theme == "dark":
-        page.get_by_role("button", name="Toggle theme").click()
+        page.get_by_role("button", name="Light or dark").click()
         expect(page.locator(".dx-page.dx-dark")).to_be_visible()
     plan(page, "Vacuum")
     over = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")

@@ -27,8 +27,8 @@ def query(page: Page) -> dict[str, str]:
 
 
 def open_shop(page: Page, server: Server, shop: Path, **where: object) -> None:
-    page.goto(server.address(table=shop, **where))
-    expect(page.locator("h2", has_text="shop_orders")).to_be_visible()
+    page.goto(server.address(table=shop, **{"view": "timeline", **where}))
+    expect(page.locator("h1", has_text="shop_orders")).to_be_visible()
 
 
 def go_to(page: Page, view: str) -> None:
@@ -42,11 +42,11 @@ def test_a_table_of_the_corpus_opens_with_its_figures(
     figures = page.locator(".dx-figure")
     expect(figures).to_have_count(5)
     expect(figures.nth(0)).to_contain_text("8")
+    expect(page).to_have_url(re.compile("view=overview"))
     expect(figures.nth(2)).to_contain_text("7")
     expect(figures.nth(3)).to_contain_text("36")
     expect(figures.nth(3)).to_contain_text("9 soft-deleted")
     expect(page.get_by_text("reader 3 · writer 7")).to_be_visible()
-    expect(page.get_by_text("All 9 commits of the log are shown.")).to_be_visible()
 
 
 @pytest.mark.daily
@@ -86,7 +86,7 @@ def two(corpus: Path, tmp_path: Path, guard: Guard) -> Iterator[Server]:
 def choose(page: Page, table: str) -> Locator:
     """Open a table of the list; its title."""
     page.locator("tr", has_text=table).first.click()
-    title = page.locator("h2", has_text=table)
+    title = page.locator("h1", has_text=table)
     expect(title).to_be_visible()
     return title
 
@@ -105,12 +105,13 @@ def test_back_from_a_table_leads_to_the_list_that_it_was_opened_from(
     go_to(page, "Files")
     expect(page).to_have_url(re.compile("view=files"))
     page.go_back()
-    expect(page).to_have_url(re.compile("view=timeline"))
+    expect(page).to_have_url(re.compile("view=overview"))
     page.go_back()
     expect_list(page, two)
     expect(title).to_have_count(0)
     page.go_forward()
     expect(title).to_be_visible()
+    go_to(page, "Timeline")
     expect(page.get_by_text("All 9 commits of the log are shown.")).to_be_visible()
     expect(page.locator(".bk-Figure").first).to_be_visible()
     assert query(page)["table"].endswith("spark44-cdf-all-operations")
@@ -126,11 +127,11 @@ def test_back_and_forward_between_a_list_and_its_tables_may_be_faster_than_the_p
     page.go_back()
     expect_list(page, two)
     choose(page, "spark44-clustering")
-    expect(page).to_have_url(re.compile("spark44-clustering.*view=timeline"))
+    expect(page).to_have_url(re.compile("spark44-clustering.*view=overview"))
     page.go_back()
     page.go_forward()
-    expect(page.locator("h2", has_text="spark44-clustering")).to_be_visible()
-    expect(page).to_have_url(re.compile("spark44-clustering.*view=timeline"))
+    expect(page.locator("h1", has_text="spark44-clustering")).to_be_visible()
+    expect(page).to_have_url(re.compile("spark44-clustering.*view=overview"))
     page.go_back()
     expect_list(page, two)
 
@@ -159,7 +160,7 @@ def test_a_page_that_is_loaded_again_is_one_entry_and_its_first_step_another(
     expect(page).to_have_url(re.compile("version=74&view=timeline"))
     entries = page.evaluate("history.length")
     page.reload()
-    expect(page.locator("h2", has_text="shop_orders")).to_be_visible()
+    expect(page.locator("h1", has_text="shop_orders")).to_be_visible()
     expect(page).to_have_url(re.compile("version=74&view=timeline"))
     assert page.evaluate("history.length") == entries
     go_to(page, "Log")
@@ -304,7 +305,7 @@ def test_a_wrong_version_and_view_become_a_notice_and_are_rewritten(
     notice = page.locator(".dx-notice")
     expect(notice).to_contain_text("9,999")
     expect(notice).to_contain_text("nonsense")
-    expect(page).to_have_url(re.compile("version=74&view=timeline"))
+    expect(page).to_have_url(re.compile("version=74&view=overview"))
     notice.get_by_role("button", name="Dismiss").click()
     expect(notice).to_have_count(0)
 
@@ -322,14 +323,14 @@ def test_a_pasted_table_opens_and_is_kept_among_the_recent_ones(
 ) -> None:
     open_shop(page, server, shop)
     other = corpus / "tables" / "spark44-clustering"
-    field = page.get_by_role("textbox", name="Open another table")
+    field = page.get_by_label("Open another table")
     field.fill(str(other))
     field.press("Enter")
-    expect(page.locator("h2")).to_have_text("spark44-clustering")
+    expect(page.locator("h1")).to_have_text("spark44-clustering")
+    expect(page).to_have_url(re.compile("spark44-clustering"))
     assert query(page)["table"] == str(other)
-    page.get_by_role("combobox", name="Table").click()
-    page.get_by_role("menuitem", name="shop", exact=True).click()
-    expect(page.locator("h2", has_text="shop_orders")).to_be_visible()
+    page.get_by_role("combobox", name="Table").select_option("shop")
+    expect(page.locator("h1", has_text="shop_orders")).to_be_visible()
 
 
 def test_a_refused_table_shows_its_protocol_and_history(
@@ -338,8 +339,9 @@ def test_a_refused_table_shows_its_protocol_and_history(
     page.goto(server.address(table=corpus / "tables" / "golden-deltalog-invalid-protocol-version"))
     expect(page.locator(".dx-notice")).to_contain_text("its files are not")
     expect(page.locator(".dx-figure").nth(2)).to_contain_text("unknown")
+    go_to(page, "Timeline")
     expect(page.locator("tr[data-do=select]").first).to_be_visible()
-    go_to(page, "Protocol")
+    go_to(page, "Features")
     expect(page.get_by_text("Readers need version 99")).to_be_visible()
 
 
@@ -347,7 +349,7 @@ def test_the_theme_is_toggled_and_the_plot_follows(page: Page, server: Server, s
     open_shop(page, server, shop)
     root = page.locator(".dx-page")
     light = root.evaluate("element => getComputedStyle(element).backgroundColor")
-    page.get_by_role("button", name="Toggle theme").click()
+    page.get_by_role("button", name="Light or dark").click()
     expect(page.locator(".dx-page.dx-dark")).to_be_visible()
     dark = root.evaluate("element => getComputedStyle(element).backgroundColor")
     assert (light, dark) == ("rgb(246, 247, 249)", "rgb(15, 18, 23)")
@@ -360,13 +362,13 @@ def test_a_narrow_page_does_not_scroll_sideways(page: Page, server: Server, shop
     for view, sign in (
         ("Timeline", "Commit timeline"),
         ("Files", "Files of version 74"),
-        ("Protocol", "Table features"),
+        ("Features", "Table features"),
         ("Log", "Log files"),
     ):
         go_to(page, view)
         expect(page.get_by_text(sign).first).to_be_visible()
         width = page.evaluate("document.documentElement.scrollWidth")
-        inner = page.locator(".main-content").evaluate("e => [e.scrollWidth, e.clientWidth]")
+        inner = page.locator("main").evaluate("e => [e.scrollWidth, e.clientWidth]")
         assert width <= NARROW["width"], view
         assert inner[0] <= inner[1], view
 
@@ -385,6 +387,11 @@ def test_landmarks_and_headings_are_there(page: Page, server: Server, shop: Path
     for role in ("banner", "navigation", "main"):
         expect(page.get_by_role(role).first).to_be_visible()
     expect(page.get_by_role("heading", name="shop_orders")).to_be_visible()
+    # the first stop of the keyboard leads past all of it
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the view")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
     assert page.title() == "Delta Explorer"
 
 

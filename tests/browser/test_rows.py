@@ -16,7 +16,7 @@ def test_a_row_is_looked_for_and_its_history_searched(
     page.set_viewport_size(NARROW)  # type: ignore[arg-type]
     page.goto(server.address(table=shop, version=74, view="rows"))
     expect(page.get_by_text("The first 500 rows of version 74.")).to_be_visible()
-    typed = page.get_by_role("searchbox", name="Condition on rows")
+    typed = page.get_by_role("combobox", name="Condition on rows")
     typed.fill("order_id = 1000100")
     typed.press("Enter")
     expect(page.get_by_text("1 row of version 74 matches.")).to_be_visible()

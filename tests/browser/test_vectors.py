@@ -41,7 +41,6 @@ def test_a_strip_is_zoomed_and_its_rows_are_read(page: Page, server: Server, sho
     page.keyboard.press("-")
     page.get_by_role("button", name="All rows").click()
     expect(page.get_by_text("Rows 0 to 457 of 458: 325 hidden")).to_be_visible()
-    page.get_by_role("button", name="Find the commits").click()
     expect(page.get_by_role("table", name="Commits that hid rows of the file")).to_be_visible()
     page.get_by_role("button", name="Show the hidden rows of this window").click()
     expect(page.get_by_text("1–25 of 325 hidden rows")).to_be_visible()

@@ -69,7 +69,7 @@ def open_view(page: Page, origin: str, table: Path, view: str) -> None:
     """Open one view, and wait until it has settled."""
     query = urlencode({"table": str(table), "view": view, **SELECTED.get(view, {})})
     page.goto(f"{origin}/?{query}")
-    expect(page.locator("h2", has_text="shop_orders")).to_be_visible(timeout=2 * WAIT_MS)
+    expect(page.locator("h1", has_text="shop_orders")).to_be_visible(timeout=2 * WAIT_MS)
     before: list[str] = []
     for _ in range(60):
         page.wait_for_timeout(700)

@@ -173,7 +173,7 @@ def test_a_table_that_is_deleted_while_it_is_shown_says_so(
     with opened(browser, f"{server.origin}/?{urlencode({'table': folder / 'orders'})}") as page:
         expect(page.get_by_role("heading", name="orders")).to_be_visible()
         shutil.rmtree(folder / "orders")
-        page.get_by_role("button", name="Look at the table anew").click()
+        page.get_by_role("button", name="Refresh").click()
         expect(page.get_by_role("alert").first).to_contain_text("There is no")
         page.get_by_role("link", name="All tables").click()
         page.get_by_role("button", name="Refresh").click()
@@ -224,11 +224,11 @@ def test_a_store_that_goes_away_says_so_and_comes_back(
         assert "hunter2" not in page.url
         assert "hunter2" not in page.content()
         store.stop()
-        page.get_by_role("button", name="Look at the table anew").click()
+        page.get_by_role("button", name="Refresh").click()
         expect(page.get_by_role("alert").first).to_be_visible()
         assert "hunter2" not in page.content()
         store.start()
-        page.get_by_role("button", name="Look at the table anew").click()
+        page.get_by_role("button", name="Refresh").click()
         expect(page.get_by_role("alert")).to_have_count(0)
         expect(page.get_by_role("heading", name="far away")).to_be_visible()
     store.stop()

@@ -32,6 +32,7 @@ from widgets.session.recents import Recents
 from widgets.session.work import InlineRunner
 
 ASKED: dict[str, dict[str, str]] = {
+    "actions": {"version": "0"},
     "conflicts": {"read_version": "0", "limit": "5"},
     "diff": {"older": "0", "newer": "1", "layer": "files"},
     "files": {"sort": "size", "descending": "true", "limit": "1"},
@@ -41,13 +42,18 @@ ASKED: dict[str, dict[str, str]] = {
 """What stands in the address besides the table, where it is not nothing."""
 
 LINES: dict[str, list[str]] = {
+    "actions": ["0"],
     "conflicts": ["--read-version=0", "--limit=5"],
     "diff": ["0", "1", "--layer=files"],
     "files": ["--sort=size", "--descending", "--limit=1"],
     "history": ["--limit=1"],
+    "schema_history": ["--history"],
     "skip": ["1 = 1"],
 }
 """The same for the command line."""
+
+VERBS = {"schema_history": "schema"}
+"""The verb of an address that has another name."""
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +107,7 @@ def test_an_address_gives_what_the_command_line_prints(
 ) -> None:
     said = ask(server, verb, ben, orders)
     assert said.status == 200, said.body
-    assert run([verb, str(orders), *LINES.get(verb, []), "--json"]) == 0
+    assert run([VERBS.get(verb, verb), str(orders), *LINES.get(verb, []), "--json"]) == 0
     assert without_now(said.body) == without_now(capsys.readouterr().out)
     assert said.headers["X-Content-Type-Options"] == "nosniff"
     assert said.headers["Cache-Control"] == "no-store"
@@ -131,7 +137,7 @@ def test_addresses_give_of_real_tables_what_the_command_line_prints(
             asked["limit"] = "9"
             words.append("--limit=9")
         said = say(verb, place, asked)
-        code = run([verb, str(place), *words, "--json"])
+        code = run([VERBS.get(verb, verb), str(place), *words, "--json"])
         printed, problems = capsys.readouterr()
         assert without_now(said) == without_now(printed + problems), verb
         assert code == 0 or "error" in json.loads(said), verb
@@ -151,7 +157,7 @@ def test_an_address_takes_what_its_line_in_the_documentation_names(verb: str) ->
 def test_the_documentation_names_no_other_address() -> None:
     text = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
     assert sorted(re.findall(r"^\| `/api/(\w+)` \|", text, re.MULTILINE)) == sorted(
-        served_answers()
+        [*served_answers(), "tables"]
     )
 
 
@@ -225,6 +231,36 @@ def test_what_changes_a_table_or_reads_its_rows_has_no_address(
     said = ask(server, verb, server.cookie_of("anna"), orders)
     assert said.status == 400
     assert error_of(said)["problem"] == f"There is no verb '{verb}' here."
+
+
+def test_the_addresses_and_the_tables_are_listed(server: Server, ben: str, orders: Path) -> None:
+    said = server.ask("/api/", Cookie=ben)
+    listed = {one["address"]: one["parameters"] for one in json.loads(said.body)["addresses"]}
+    assert listed.keys() == {f"/api/{verb}" for verb in (*served_answers(), "tables")}
+    assert "where" in [one["name"] for one in listed["/api/skip"] if one["is_required"]]
+    tables = [json.loads(line) for line in server.ask("/api/tables", Cookie=ben).body.splitlines()]
+    (found,) = (one for one in tables if one["uri"] == str(orders))
+    assert found["name"] == "orders"
+    assert found.keys() >= {"version", "num_files", "files_saved", "findings", "is_waiting"}
+    for path in ("/api/", "/api/tables"):
+        assert server.ask(path).status == 401
+
+
+def test_an_error_says_what_was_meant_and_where_to_look(
+    server: Server, ben: str, orders: Path
+) -> None:
+    error = error_of(ask(server, "helth", ben, orders))
+    assert error["reason"].startswith("Did you mean 'health'?")
+    assert "/api/" in error["remedy"]
+    error = error_of(server.ask("/api/skip", Cookie=ben))
+    assert error["problem"] == "The address is incomplete: it lacks table and where."
+
+
+def test_an_address_that_leads_nowhere_leads_back(server: Server) -> None:
+    said = server.ask("/no/<b>such</b>/page")
+    assert said.status == 404
+    assert 'href="/"' in said.body
+    assert "<b>" not in said.body
 
 
 def test_a_version_that_does_not_exist_is_not_found(server: Server, ben: str, orders: Path) -> None:

@@ -39,7 +39,7 @@ assembly._PING_SECONDS = 0.02
 target = Path(__file__).with_suffix(".json")
 PAGES = ("widgets.screens.", "widgets.page.", "widgets.ui.",
          "widgets.served._session_page", "widgets.state",
-         "panel_material_ui.")
+         "panel.template.")
 def count(*_):
     gc.collect()
     alive = {}

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import panel as pn
 import param
 
 from widgets.theme import read_style, static_folder
+from widgets.ui.live_html import StyledComponent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Entry:
     first: bool = False
 
 
-class PageTools(pn.custom.JSComponent):
+class PageTools(StyledComponent):
     """Buttons for the palette and the picture; Ctrl or Cmd with K opens the palette.
 
     `find` is asked with what was typed; it answers through `tell_found`. `alive` is told

@@ -38,7 +38,7 @@ from widgets.session.page_services import PageServices
 from widgets.session.tables import Overview, TableService
 from widgets.state import BESIDE, VIEW_OF_A_VERSION, Address, HistoryState, Notice, PageState
 from widgets.text import cut, format_count
-from widgets.theme import DARK, LIGHT, read_style, render_tokens
+from widgets.theme import DARK, LIGHT, read_box_style, render_tokens
 from widgets.ui.boxes import build_open_stack, build_slot, build_split
 
 
@@ -304,7 +304,9 @@ class Explorer:
 
     def _go(self, address: Address, complaints: list[str]) -> None:
         version, wrong = self._checked(address.version)
-        older, unknown = self._checked(address.older) if address.older is not None else (None, [])
+        older, unknown = address.older, list[str]()
+        if older is not None and not address.other:  # else it is a version of the other table
+            older, unknown = self._checked(older)
         self._state.param.update(
             table=address.table,
             version=version,
@@ -315,6 +317,7 @@ class Explorer:
             column=address.column,
             only=address.only,
             operation=address.operation,
+            other=address.other,
             opening="",
             notice=_complain([*complaints, *wrong, *unknown]),
         )
@@ -379,7 +382,7 @@ def _build_page(*children: Any, tokens: str) -> pn.Column:
     return pn.Column(
         *children,
         css_classes=["dx-page"],
-        stylesheets=[tokens, read_style()],
+        stylesheets=[tokens, read_box_style()],
         sizing_mode="stretch_width",
         margin=0,
     )

@@ -14,7 +14,7 @@ class Navigation:
     def __init__(self, state: PageState, *, has_address: bool) -> None:
         self._state = state
         self._links = PlaceLinks(state, has_address=has_address)
-        self.panel = LiveHtml(margin=0, css_classes=["dx-views"])
+        self.panel = LiveHtml(margin=0)
         self.panel.on("view", self._choose)
         state.param.watch(lambda *_: self._draw(), list(ADDRESSED))
         self._draw()

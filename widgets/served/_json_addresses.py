@@ -2,6 +2,7 @@
 the same people as the page.
 
 Only what the log alone answers is here, by the registry of answers that the command line asks too.
+`/api/` lists the addresses, and `/api/tables` the tables with what is known of each.
 Nothing is changed, no data file is read, no storage option is taken, and an answer has a largest
 size.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -24,19 +26,33 @@ from explorer.cli.failures import describe_bug
 from explorer.errors import DeltaError, InvalidArgumentError, Problem, UnsupportedError
 from explorer.inspect.answer import Answer, Kind, Parameter, Question
 from explorer.table.counts import count
+from explorer.table.times import iso_time
 from widgets.served._authentication import Authentication
 from widgets.served._headers import BARE_POLICY
 from widgets.served._session_page import comes_from_elsewhere
 from widgets.served._throttle import Throttle
 from widgets.session.page_services import PageServices
+from widgets.session.table_summaries import FRESH_SECONDS, TableSummary
 from widgets.session.work import Pool, unexpected
+from widgets.text import last_part
 
-ADDRESSES = r"/api/([a-z]{1,20})"
+ADDRESSES = r"/api(?:/(.*))?"
+TABLES = "tables"
+_SEE = "/api/ lists the addresses and their parameters, /api/tables the tables."
 MOST_ROWS = 10_000
 USUAL_ROWS = 1_000
 LARGEST_ANSWER = 16 * 2**20
 """Bytes. Ten thousand files with long paths take a few MiB."""
 
+_SEARCH_SECONDS = 20.0
+"""How long the list of tables waits for folders to be searched."""
+
+_SEARCHING = Problem(
+    kind="limit_exceeded",
+    problem="The search for tables has not ended.",
+    reason=f"It takes longer than {_SEARCH_SECONDS:.0f} seconds, and goes on.",
+    remedy="Ask again.",
+)
 _LONGEST_TEXT = 10_000
 _TRIES = {"address": 120, "all": 600}
 _WINDOW = 60.0
@@ -113,10 +129,17 @@ class JsonAddresses(AuthRequestHandler):  # type: ignore[misc]  # Bokeh's types 
         self.set_header("Cache-Control", "no-store")
         self.set_header("Content-Security-Policy", BARE_POLICY)
 
-    async def get(self, name: str) -> None:
+    async def get(self, name: str | None) -> None:
         """The answer, or `{"error": …}` as the command line has it."""
         services = self._build_services()
         if not (self._check_person() and self._check_sender(services) and self._check_rate()):
+            return
+        name = (name or "").rstrip("/")
+        if not name or (name == TABLES and not self.request.arguments):
+            lines = await _beside(partial(list_tables, services)) if name else list_addresses()
+            kind = "application/x-ndjson" if name else "application/json"
+            self.set_header("Content-Type", f"{kind}; charset=utf-8")
+            self.finish(lines)
             return
         try:
             question, table = read_question(name, self.request.arguments, services.offered)
@@ -136,7 +159,7 @@ class JsonAddresses(AuthRequestHandler):  # type: ignore[misc]  # Bokeh's types 
         """Called by tornado for other methods, and for what cannot be read as a request."""
         self._say(
             status_code, "This request is not answered.", "Only GET requests are.",
-            "See docs/serving.md.",
+            _SEE,
         )  # fmt: skip
 
     def check_xsrf_cookie(self) -> None:
@@ -242,8 +265,10 @@ def read_question(
     """The question and the table that an address names; raises `InvalidArgumentError`."""
     asked = ANSWERS.get(name)
     if asked is None or asked.reads != "log":
-        names = ", ".join(served_answers())
-        raise _wrong(f"There is no verb {name!r} here.", f"The verbs are {names}.")
+        names = ", ".join((*served_answers(), TABLES))
+        near = get_close_matches(name, served_answers(), 1)
+        meant = f"Did you mean {near[0]!r}? " if near else ""
+        raise _wrong(f"There is no verb {name[:60]!r} here.", f"{meant}The verbs are {names}.")
     taken = taken_parameters(asked)
     given = {key: [_decode(key, value) for value in values] for key, values in arguments.items()}
     known = ("table", *taken)
@@ -256,8 +281,13 @@ def read_question(
             raise _wrong(f"{key!r} is given twice.", "It takes one value.")
     (table,) = given.pop("table", offered if len(offered) == 1 else [""])
     needs = [key for key, parameter in taken.items() if parameter.is_required]
-    if not table or not given.keys() >= set(needs):
-        raise _wrong("The address is incomplete.", f"It needs {', '.join(('table', *needs))}.")
+    missing = [key for key in needs if key not in given]
+    if not table or missing:
+        lacking = " and ".join((*([] if table else ["table"]), *missing))
+        shown = "&".join(f"{key}=\N{HORIZONTAL ELLIPSIS}" for key in ("table", *needs))
+        raise _wrong(
+            f"The address is incomplete: it lacks {lacking}.", f"It is /api/{name}?{shown}."
+        )
     chosen: dict[str, Any] = {"limit": USUAL_ROWS} if "limit" in taken else {}
     for key, values in given.items():
         read = [_parse(key, value, _READ[taken[key].kind]) for value in values]
@@ -302,4 +332,63 @@ def _parse(key: str, value: str, parse: Callable[[str], Any]) -> Any:
 
 
 def _wrong(problem: str, reason: str) -> InvalidArgumentError:
-    return InvalidArgumentError(problem, reason=reason, remedy="See docs/serving.md.")
+    return InvalidArgumentError(problem, reason=reason, remedy=_SEE)
+
+
+def list_addresses() -> str:
+    """What can be asked, and what each address takes, as one document."""
+    every = [
+        {
+            "address": f"/api/{name}",
+            "parameters": [
+                {"name": "table", "kind": "text", "is_required": True, "repeats": False},
+                *(
+                    {
+                        "name": key,
+                        "kind": parameter.kind,
+                        "is_required": parameter.is_required,
+                        "repeats": parameter.repeats,
+                    }
+                    for key, parameter in taken_parameters(found).items()
+                ),
+            ],
+        }
+        for name, found in served_answers().items()
+    ]
+    every.append({"address": f"/api/{TABLES}", "parameters": []})
+    return render_json({"addresses": every}) + "\n"
+
+
+def list_tables(services: PageServices) -> str:
+    """The tables of this page, a document for each, with what is known of it now. What was not
+    looked at for a while is looked at again, beside the answer."""
+    summaries = services.summaries
+    wrong: list[Problem] = []
+    if summaries is not None:
+        summaries.refresh(older_than=FRESH_SECONDS)
+        if not summaries.wait_for_places(_SEARCH_SECONDS):
+            wrong.append(_SEARCHING)
+        wrong += summaries.problems()
+    known = {} if summaries is None else {one.shown: one for one in summaries.list()}
+    places = dict.fromkeys((*services.offered, *known))
+    shown = (known.get(place) or TableSummary(shown=place, name=last_part(place))
+             for place in places)  # fmt: skip
+    said = [render_json(_table_document(one)) + "\n" for one in shown]
+    return "".join([*said, *render_problems(wrong)])
+
+
+def _table_document(summary: TableSummary) -> dict[str, Any]:
+    return {
+        "uri": summary.shown,
+        "name": summary.name,
+        "version": summary.version,
+        "timestamp": None if summary.timestamp is None else iso_time(summary.timestamp),
+        "num_files": summary.num_files,
+        "size_in_bytes": summary.size_in_bytes,
+        "files_saved": summary.files_saved,
+        "severity": summary.severity,
+        "finding": summary.finding or None,
+        "findings": list(summary.findings),
+        "problem": None if summary.problem is None else summary.problem.as_dict(),
+        "is_waiting": summary.is_waiting,
+    }

@@ -17,7 +17,7 @@ from typing import Any
 import panel as pn
 from tornado.web import StaticFileHandler
 
-from widgets.theme import DARK, LIGHT, render_tokens, static_folder
+from widgets.theme import DARK, LIGHT, read_script, read_style, render_tokens, static_folder
 
 TITLE = "Delta Explorer"
 
@@ -47,6 +47,8 @@ def build_template(roots: Mapping[str, Any]) -> pn.Template:
         "icon": _icon(),
         "style": _style(),
         "script": _read("page.js"),
+        "component_style": read_style(),
+        "component_script": read_script(),
         "needed": lambda scripts: _UNUSED.sub("", scripts),
     }
     for name, value in variables.items():
@@ -58,9 +60,9 @@ class Fonts(StaticFileHandler):
     """A font, which its address names by what is in it."""
 
     def get_cache_time(self, path: str, modified: Any, mime_type: str) -> int:
-        """A year, for one that is asked for with its digest."""
+        """Ten years, for one that is asked for with its digest."""
         del path, modified, mime_type
-        return 31_536_000 if self.get_argument("d", "") else 0
+        return 315_360_000 if self.get_argument("d", "") else 0
 
 
 def _read(name: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from tornado.web import RequestHandler
 
 from widgets.served._headers import BARE_POLICY
+from widgets.served._signin_pages import render_not_found
 
 LOG = logging.getLogger(__name__)
 
@@ -37,6 +38,24 @@ class Refused(RequestHandler):
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         self.set_header("Content-Security-Policy", BARE_POLICY)
         self.finish(f"{self._sentence}\n")
+
+    def check_xsrf_cookie(self) -> None:
+        """Nothing is done that a forged request could want."""
+
+
+class NotFound(RequestHandler):
+    """Leads back from an address that there is not."""
+
+    def initialize(self, home: str) -> None:
+        """Called by tornado with the options of the route."""
+        self._home = home
+
+    def prepare(self) -> None:
+        """Answer before any method is called."""
+        self.set_status(404)
+        self.set_header("Content-Type", "text/html; charset=utf-8")
+        self.set_header("Content-Security-Policy", BARE_POLICY)
+        self.finish(render_not_found(self.request.path, self._home))
 
     def check_xsrf_cookie(self) -> None:
         """Nothing is done that a forged request could want."""

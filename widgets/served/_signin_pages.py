@@ -72,6 +72,19 @@ def render_oauth_problem(home: str) -> Markup:
     )
 
 
+def render_not_found(path: str, home: str) -> Markup:
+    """An address of this server that leads nowhere."""
+    return _page(
+        "There is no such page",
+        html(
+            "<p>This server has nothing at <code>{}</code>.</p>"
+            '<p class="more"><a href="{}">To the tables</a></p>',
+            cut(path, 200),
+            home,
+        ),
+    )
+
+
 def _page(title: str, inner: str) -> Markup:
     dark = f"@media (prefers-color-scheme: dark){{{render_tokens(DARK, ':root')}}}"
     return html(

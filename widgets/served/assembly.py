@@ -29,6 +29,7 @@ from widgets.served._refused_requests import (
     LARGEST_BODY,
     LARGEST_MESSAGE,
     Health,
+    NotFound,
     guard_requests,
     log_request,
 )
@@ -38,6 +39,7 @@ from widgets.served._session_page import (
     current_document,
     current_request,
 )
+from widgets.served._transfer import WEBSOCKET_LEVEL, WEBSOCKET_MEMORY, Compressed
 from widgets.served._unfinished_plans import find_unfinished
 from widgets.served.settings import Settings, check_settings, read_oauth
 from widgets.session.access import Access
@@ -230,9 +232,16 @@ def build_server(
         websocket_max_message_size=LARGEST_MESSAGE,
         http_server_kwargs={"max_body_size": LARGEST_BODY, "max_header_size": LARGEST_BODY},
         log_function=log_request,
+        websocket_compression_level=WEBSOCKET_LEVEL,
+        websocket_compression_mem_level=WEBSOCKET_MEMORY,
         **options,
     )
     server._tornado.add_transform(SafeHeaders)
+    server._tornado.add_transform(Compressed)
+    server._tornado.settings |= {
+        "default_handler_class": NotFound,
+        "default_handler_args": {"home": settings.home},
+    }
     guard_requests(server._tornado, origins)
     return Server(server, shared, _notices(settings, shared))
 

@@ -15,9 +15,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+import pyarrow.compute as pc
+
 import explorer
 import explorer.inspect as look
 from explorer.errors import DeltaError, Problem
+from explorer.inspect.advice.ranking import FEWEST_FILES
 from explorer.inspect.health.findings import SEVERITIES
 from explorer.progress import Cancel, Progress, Watch
 from widgets.session.catalog import Offered, scan_tables
@@ -30,6 +33,11 @@ AT_ONCE = 3
 FRESH_SECONDS = 300.0
 """A summary is as old as this at most when somebody opens the list."""
 
+SMALL_FILES = "small files"
+"""The finding of a table whose files are worth a compaction."""
+
+_PAUSE = 0.05
+
 Listener = Callable[[], None]
 
 
@@ -37,7 +45,8 @@ Listener = Callable[[], None]
 class TableSummary:
     """One table of the list. `shown` is its place without secrets. Figures are None while
     they are not known: see `is_waiting` and `problem`. `severity` is that of the worst finding,
-    None without any; `finding` says it, and `num_findings` how many there are."""
+    None without any; `finding` says it, `num_findings` how many there are, and `findings` are
+    their kinds. `files_saved`: by how many files a compaction leaves fewer."""
 
     shown: str
     name: str
@@ -48,6 +57,8 @@ class TableSummary:
     severity: str | None = None
     finding: str = ""
     num_findings: int | None = None
+    findings: tuple[str, ...] = ()
+    files_saved: int | None = None
     problem: Problem | None = None
     is_waiting: bool = True
     looked_at: float = field(default=-1e9, repr=False)
@@ -153,6 +164,19 @@ class TableSummaries:
         for _ in range(starting):
             threading.Thread(target=self._work, name="delta-explorer-summary", daemon=True).start()
 
+    def wait_for_places(self, seconds: float) -> bool:
+        """Wait until all folders were searched, at most so long; whether they were."""
+        until = self._clock() + seconds
+        while self._is_searching() and not self._cancel.is_cancelled:
+            if self._clock() >= until:
+                return False
+            time.sleep(_PAUSE)
+        return True
+
+    def _is_searching(self) -> bool:
+        with self._lock:
+            return self._scanning is not None or bool(self._scans)
+
     def stop(self) -> None:
         """Look at nothing more."""
         self._cancel.cancel()
@@ -232,15 +256,20 @@ class TableSummaries:
             severity=worst,
             finding=said[severities.index(worst)] if worst is not None else "",
             num_findings=len(severities),
+            findings=_kinds(health),
         )
         if not health.opens:
             return found
         snapshot = opened.snapshot(cancel=self._cancel)
+        saved = pc.sum(look.file_layout(snapshot).partitions.column("files_saved")).as_py() or 0
+        is_small = saved >= FEWEST_FILES
         return replace(
             found,
             timestamp=snapshot.timestamp,
             num_files=snapshot.num_files,
             size_in_bytes=snapshot.size_in_bytes,
+            findings=(*found.findings, SMALL_FILES) if is_small else found.findings,
+            files_saved=saved,
         )
 
     def _tell(self) -> None:
@@ -251,6 +280,17 @@ class TableSummaries:
                 listener()
             except Exception as error:  # noqa: BLE001 - one page must not stop the others
                 unexpected(error)
+
+
+def _kinds(health: look.Health) -> tuple[str, ...]:
+    """Of all that an operation mends, or that is worse than a note."""
+    names = ("finding", "severity", "repair")
+    found = zip(*(health.findings.column(name).to_pylist() for name in names), strict=True)
+    return tuple(
+        dict.fromkeys(
+            kind for kind, severity, repair in found if severity != "note" or repair is not None
+        )
+    )
 
 
 def _unknown(known: TableSummary) -> TableSummary:

@@ -6,7 +6,7 @@ from typing import Any
 
 import panel as pn
 
-from widgets.theme import read_style
+from widgets.theme import read_box_style
 from widgets.ui.live_html import LiveHtml
 
 
@@ -38,6 +38,16 @@ def build_split(main: Any, side: Any) -> pn.Column:
     return _box("dx-split", (main, side))
 
 
+def build_even_split(main: Any, side: Any) -> pn.Column:
+    """A split that gives its side as much room as its main part."""
+    return _box("dx-split dx-even", (main, side))
+
+
+def open_even_side(split: pn.Column, side: pn.Column) -> None:
+    """Show the side of an even split."""
+    side.visible, split.css_classes = True, ["dx-split", "dx-even"]
+
+
 def build_open_stack(*children: Any) -> pn.Column:
     """A stack whose cards join those of the split around it where the page is narrow."""
     return _box("dx-stack dx-open", children)
@@ -62,7 +72,7 @@ def _box(name: str, children: tuple[Any, ...]) -> pn.Column:
     return pn.Column(
         *children,
         css_classes=name.split(),
-        stylesheets=[read_style()],
+        stylesheets=[read_box_style()],
         sizing_mode="stretch_width",
         margin=0,
     )

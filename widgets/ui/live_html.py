@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import panel as pn
 import param
+from bokeh.document import Document
 
 from widgets.markup import NOTHING, Markup
 from widgets.theme import read_script, read_style
@@ -40,7 +41,23 @@ class _Download:
     content: BinaryIO
 
 
-class LiveHtml(pn.custom.JSComponent):
+class StyledComponent(pn.custom.JSComponent):
+    """A component in the look of the page. In a notebook it carries style sheet and script; a
+    served document has both once, see `static/page.html`: `_here` is the script that finds it."""
+
+    _here = ""
+
+    def _get_properties(self, doc: Document | None) -> dict[str, Any]:
+        properties: dict[str, Any] = super()._get_properties(doc)
+        context = None if doc is None else doc.session_context
+        if context is not None and context.server_context is not None:
+            sheets = properties.get("stylesheets", [])
+            properties["stylesheets"] = [one for one in sheets if one != read_style()]
+            properties["esm"] = self._here or properties["esm"]
+        return properties
+
+
+class LiveHtml(StyledComponent):
     """Escaped HTML; elements with `data-do` call the handler of that name.
 
     A message is from whoever sits at the browser: an action without a
@@ -50,6 +67,7 @@ class LiveHtml(pn.custom.JSComponent):
     html: Markup = param.String(default=NOTHING, doc="HTML with every foreign string escaped.")  # type: ignore[assignment]
 
     _esm = read_script()
+    _here = "export const render = (given) => globalThis.dxLiveHtml(given)"
 
     def __init__(self, html: Markup = NOTHING, **params: Any) -> None:
         params.setdefault("sizing_mode", "stretch_width")

@@ -188,3 +188,8 @@ def render_snippet(identity: str, text: str, label: str) -> Markup:
 def render_section(title: str, inner: Markup) -> Markup:
     """A small heading over what belongs to it."""
     return html("<h4>{}</h4>{}", title, inner)
+
+
+def render_folded(title: str, inner: Markup) -> Markup:
+    """What stands behind its title until somebody opens it."""
+    return html("<details><summary>{}</summary><div>{}</div></details>", title, inner)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from widgets.markup import NOTHING, Markup, esc, html, join
 from widgets.text import format_count, format_many
@@ -15,7 +16,8 @@ PAGE_ROWS = 25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A column; `label` is ours, never a table's. A `wide` one is left out where
+    """A column; `label` is ours, never a table's; where it ends in "(UTC)", its times can be shown
+    by the clock of whoever reads. A `wide` one is left out where
     the page is narrow; one that `wraps` holds sentences."""
 
     key: str
@@ -107,7 +109,8 @@ def render_pager(noun: str, offset: int, total: int, limit: int = PAGE_ROWS) -> 
 def _render_header(column: Column, sort: tuple[str, bool] | None) -> Markup:
     sorted_here = sort is not None and sort[0] == column.key
     order = ("descending" if sort and sort[1] else "ascending") if sorted_here else "none"
-    label = esc(column.label)
+    label = esc(column.label.removesuffix(_ZONE))
+    zone = _ZONE_BUTTON if column.label.endswith(_ZONE) else NOTHING
     if column.sortable:
         label = html(
             '<button type="button" class="dx-sort" data-do="sort" data-value="{}">{}</button>',
@@ -115,9 +118,31 @@ def _render_header(column: Column, sort: tuple[str, bool] | None) -> Markup:
             label,
         )
         return html(
-            '<th scope="col" class="{}" aria-sort="{}">{}</th>', _classes(column), order, label
+            '<th scope="col" class="{}" aria-sort="{}">{}{}</th>',
+            _classes(column),
+            order,
+            label,
+            zone,
         )
-    return html('<th scope="col" class="{}">{}</th>', _classes(column), label)
+    return html('<th scope="col" class="{}">{}{}</th>', _classes(column), label, zone)
+
+
+_ZONE: Final = " (UTC)"
+"""How the label of a column of times ends."""
+_ZONE_BUTTON = html(
+    ' <button type="button" class="dx-zone" data-zone aria-pressed="false" '
+    'title="Show local time, or UTC again">(UTC)</button>'
+)
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d)?)(?: UTC)?")
+
+
+def _render_text(column: Column, text: str) -> Markup:
+    """The text of a cell; a time of a column of times can be shown by the reader's clock."""
+    found = _TIME.fullmatch(text) if column.label.endswith(_ZONE) else None
+    if found is None:
+        return esc(text)
+    shown = f"{found[1]} {found[2]}"
+    return html('<time datetime="{}T{}Z" title="{} UTC">{}</time>', *found.groups(), shown, shown)
 
 
 def _render_row(columns: Sequence[Column], row: Row) -> Markup:
@@ -145,7 +170,13 @@ def _render_cell(column: Column, cell: Cell) -> Markup:
         share = min(max(cell.share, 0.0), 1.0)
         bar = html('<i class="dx-share" style="--share:{:.1%}"></i>', share)
     return html(
-        '<td class="{}{}"{}>{}{}{}</td>', _classes(column), muted, title, dot, bar, cell.text
+        '<td class="{}{}"{}>{}{}{}</td>',
+        _classes(column),
+        muted,
+        title,
+        dot,
+        bar,
+        _render_text(column, cell.text),
     )
 
 

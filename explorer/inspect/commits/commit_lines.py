@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-from explorer.errors import DeltaError, NotFoundError
-from explorer.log.commits.commit_file import holds_escapes
+from explorer.errors import CorruptLogError, DeltaError, NotFoundError
+from explorer.log.commits.commit_file import holds_escapes, parse_action
 from explorer.log.folder.listing import LogListing
 from explorer.protocol.filenames import render_commit_name, render_commit_path
 from explorer.storage.ports import ReadStore
@@ -47,6 +48,23 @@ def find_lines(data: bytes, word: bytes) -> Iterator[tuple[int, memoryview]]:
         counted = start
         yield number, view[start:end]
         found = data.find(word, end)
+
+
+def find_bodies(data: bytes, name: str, kinds: Sequence[str]) -> Iterator[tuple[int, str, Any]]:
+    """The line, kind and body of every action of these kinds in a commit file called `name`, in
+    their order; a line that is no action is left out."""
+    lines: dict[int, memoryview] = {}
+    for kind in kinds:
+        lines |= dict(find_lines(data, f'"{kind}"'.encode()))
+    for number in sorted(lines):
+        try:
+            action = parse_action(lines[number], name, number)
+        except CorruptLogError:
+            continue
+        for kind in kinds:
+            # the word may stand elsewhere, in a column's name perhaps
+            if (body := action.get(kind)) is not None:
+                yield number, kind, body
 
 
 def read_commit(table: Table, version: int) -> tuple[str, bytes]:

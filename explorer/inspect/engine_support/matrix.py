@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from itertools import accumulate, chain
 from typing import Any, Final
 
@@ -93,16 +93,14 @@ def engines(table: Table, version: int | None = None) -> pa.Table:
 
 
 def engines_sentence(frame: pa.Table) -> str:
-    """The answer in a sentence: `7 of 36 engines are proven to read this table,
-    12 more are documented or reported to; deletionVectors stops 7.`
+    """The answer in a sentence: `19 of 36 engines can read this table, 7 of them proven;
+    deletionVectors stops 7.`
 
     The features named in it are the table's own text.
     """
     newest = [row for row in _plain(frame) if row["newest"]]
-    proven, others = _readers(newest, {"proven"}), _readers(newest, {"documented", "reported"})
-    told = f"{proven} of {len(newest)} engines are proven to read this table"
-    if others:
-        told += f", {others} more are documented or reported to"
+    proven, every = _readers(newest, {"proven"}), _readers(newest)
+    told = f"{every} of {len(newest)} engines can read this table, {proven} of them proven"
     stopped = Counter(name for row in newest for name in row["read_blockers"])
     if not stopped:
         return f"{told}; no reader is known to be stopped."
@@ -111,8 +109,9 @@ def engines_sentence(frame: pa.Table) -> str:
     return f"{told}; {_cut(name)} stops {count}."
 
 
-def _readers(rows: Sequence[dict[str, Any]], levels: set[str]) -> int:
-    return sum(row["can_read"] == "yes" and row["read_evidence"] in levels for row in rows)
+def _readers(rows: Sequence[dict[str, Any]], levels: Set[str] | None = None) -> int:
+    readers = [row["read_evidence"] for row in rows if row["can_read"] == "yes"]
+    return sum(levels is None or evidence in levels for evidence in readers)
 
 
 def _plain(frame: pa.Table) -> list[dict[str, Any]]:

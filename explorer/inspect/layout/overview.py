@@ -61,6 +61,7 @@ def _documents(found: _Overview, limit: int | None) -> Iterator[Document]:
         "median": sizes.median,
         "sizes": list(plain_rows(sizes.sizes)),
         "num_partitions": sizes.partitions.num_rows,
+        "partition_verdict": sizes.partition_verdict or None,
         "partitions": list(plain_rows(sizes.partitions, limit)),
         "columns": list(plain_rows(found.columns)),
         "optimize": list(plain_rows(found.optimize)),

@@ -13,17 +13,22 @@ import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError
 from explorer.log.actions.columns import (
+    ADD_COLUMNS,
     STRING_MAP,
+    empty_table,
     int64_column,
     string_map_column,
     string_scalar,
 )
-from explorer.log.plain_arrays import EMPTY, Numbers, read_numbers
+from explorer.log.actions.record_counts import record_counts
+from explorer.log.plain_arrays import EMPTY, ZERO, Numbers, read_numbers
+from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
-from explorer.scan.live_file_reads import read_live_files
+from explorer.scan.live_file_reads import reduce_live_files
 from explorer.table.counts import count
 from explorer.table.frames import believed_sizes
+from explorer.table.row_counts import PARSED_NUM_RECORDS, live_counts
 from explorer.table.snapshot import Snapshot
 from explorer.table.target_size import target_file_size
 
@@ -40,6 +45,7 @@ PARTITIONS: Final = pa.schema(
         ("partition", STRING_MAP),
         ("num_files", pa.int64()),
         ("bytes", pa.int64()),
+        ("num_rows", pa.int64()),
         ("small_files", pa.int64()),
         ("small_bytes", pa.int64()),
         ("files_after", pa.int64()),
@@ -48,6 +54,8 @@ PARTITIONS: Final = pa.schema(
     ]
 )
 _GIB: Final = 2**30
+MANY_PARTITIONS: Final = 50
+"""Partitions below which thin ones cost nobody time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +65,8 @@ class Layout:
     - `sizes`, a row per class of sizes that occurs, each twice as wide as the one before:
       from_bytes, below_bytes, num_files, bytes
     - `partitions`, a row each, those first that gain most per byte written again:
-      `partition` (by logical names; empty where the table has none), num_files, bytes;
+      `partition` (by logical names; empty where the table has none), num_files, bytes, num_rows
+      (live ones by statistics; null where these do not say);
       small_files, those below the target, and small_bytes; files_after: as many as they
       would fill; files_saved; saved_per_gib: files saved per GiB written again
     - `target` in bytes and `target_source`; `median` in bytes, None without any file
@@ -77,6 +86,22 @@ class Layout:
         """Whether small files are a problem, and which partition comes first."""
         return _sentence(self)
 
+    @property
+    def has_too_many_partitions(self) -> bool:
+        """Whether most of at least 50 partitions hold less than one file of the target size."""
+        count = self.partitions.num_rows
+        return bool(count >= MANY_PARTITIONS and 2 * self._num_thin > count)
+
+    @property
+    def partition_verdict(self) -> str:
+        """Whether there are too many partitions; empty for a table without any."""
+        return _partition_verdict(self)
+
+    @property
+    def _num_thin(self) -> int:
+        sizes = read_numbers(self.partitions.column("bytes"))
+        return int((sizes < self.target).sum())
+
 
 def file_layout(
     snapshot: Snapshot,
@@ -95,9 +120,8 @@ def file_layout(
     own, source = target_file_size(snapshot.metadata.configuration)
     wanted = own if target is None else target
     columns = list(snapshot.metadata.partition_columns)
-    named = ["size", "partition_values"] if columns else ["size"]
     watch = Watch(progress=progress, cancel=cancel)
-    files = read_live_files(snapshot, named, watch, "Reading sizes")
+    files = _read_files(snapshot, watch, has_partitions=bool(columns))
     sizes = believed_sizes(files)
     numbers, firsts = partition_numbers(files, columns)
     return Layout(
@@ -110,6 +134,29 @@ def file_layout(
         sizes=_histogram(sizes),
         partitions=_partitions(files, sizes, numbers, firsts, wanted),
     )
+
+
+def _read_files(snapshot: Snapshot, watch: Watch, *, has_partitions: bool) -> pa.Table:
+    """Size, `num_rows` and, where there are partitions, the values of each file."""
+    named = ["size", "stats", "deletion_vector", *(["partition_values"] if has_partitions else [])]
+    pieces = reduce_live_files(
+        snapshot, named, [PARSED_NUM_RECORDS], _count_rows, watch, "Reading sizes and rows"
+    )
+    if pieces:
+        return snapshot.with_logical_names(pa.concat_tables(pieces))
+    empty = pa.schema([(name, ADD_COLUMNS[name][2]) for name in named if name not in _NOT_KEPT])
+    return empty_table(empty.append(pa.field("num_rows", pa.int64())))
+
+
+_NOT_KEPT: Final = ("stats", "deletion_vector")
+
+
+def _count_rows(files: FileColumns) -> pa.Table:
+    table = files.table
+    records = record_counts(table.column("stats"), files.leaves.get(PARSED_NUM_RECORDS))
+    counted = table.append_column("num_records", records)
+    rows = live_counts(counted)
+    return table.drop_columns(list(_NOT_KEPT)).append_column("num_rows", rows)
 
 
 def partition_numbers(files: pa.Table, columns: list[str]) -> tuple[Numbers, Numbers]:
@@ -174,6 +221,7 @@ def _partitions(
     columns = [
         np.bincount(numbers, minlength=count),
         _sums(numbers, sizes, count),
+        _rows(files, numbers, count),
         num_small,
         small_bytes,
         after,
@@ -182,11 +230,26 @@ def _partitions(
     return pa.Table.from_arrays(
         [
             _values(files, firsts[order]),
-            *(pa.array(column[order].astype(np.int64)) for column in columns),
+            *(_ordered(column, order) for column in columns),
             pa.array(rate[order]),
         ],
         schema=PARTITIONS,
     )
+
+
+def _rows(files: pa.Table, numbers: Numbers, count: int) -> Any:
+    """Live rows of each partition; masked where a file of it does not say."""
+    counts = files.column("num_rows")
+    known = np.asarray(counts.is_valid())
+    sums = _sums(numbers, read_numbers(pc.fill_null(counts, ZERO)), count)
+    unknown = np.bincount(numbers[~known], minlength=count) > 0
+    return np.ma.masked_array(sums, mask=unknown)
+
+
+def _ordered(column: Any, order: Numbers) -> pa.Array:
+    found = column[order]
+    mask = np.ma.getmaskarray(found) if isinstance(found, np.ma.MaskedArray) else None
+    return pa.array(np.ma.getdata(found).astype(np.int64), mask=mask)
 
 
 def _values(files: pa.Table, at: Numbers) -> pa.Array:
@@ -243,6 +306,25 @@ def _sentence(layout: Layout) -> str:
         f"saves {count(saved, 'file')}. {start}ewriting {rewritten} turns "
         f"{first['small_files']:,} small files into {first['files_after']:,}."
     )
+
+
+def _partition_verdict(layout: Layout) -> str:
+    rows = layout.partitions
+    if not rows.num_rows or not rows.column("partition")[0].as_py():
+        return ""
+    number = rows.num_rows
+    median = render_byte_size(int(np.median(read_numbers(rows.column("bytes")))))
+    target = render_byte_size(layout.target)
+    held = f"the median one holds {median}"
+    if layout.has_too_many_partitions:
+        return (
+            f"Too many partitions: {layout._num_thin:,} of {number:,} hold less than one file of "
+            f"{target}, {held}. Partition by fewer values, or cluster instead."
+        )
+    if number == 1:
+        return f"1 partition, which holds {median}."
+    few = "few enough" if 2 * layout._num_thin > number else "large enough"
+    return f"{number:,} partitions, {few}: {held}."
 
 
 def partition_in_words(row: dict[str, Any]) -> str:

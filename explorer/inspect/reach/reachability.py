@@ -60,7 +60,7 @@ from explorer.inspect.reach._frames import (
     time_or_null,
 )
 from explorer.inspect.reach._retention_windows import Windows, build_windows
-from explorer.inspect.reach.wording import reach_sentence, versions_in_words
+from explorer.inspect.reach.wording import reach_sentence, travel_sentence, versions_in_words
 from explorer.log.actions.columns import string_column
 from explorer.log.folder.listing import LogListing
 from explorer.log.plain_arrays import (
@@ -121,6 +121,11 @@ class Reachability:
             return None
         left = pc.indices_nonzero(pc.invert(pc.or_(refuses, gone)))
         return int(left[0].as_py()) if len(left) else None
+
+    @property
+    def headline(self) -> str:
+        """How far time travel reaches, in one sentence."""
+        return travel_sentence(self.ranges, self.windows, self.version, has_listed=self.has_listed)
 
     @property
     def sentence(self) -> str:

@@ -20,17 +20,11 @@ def reach_sentence(
     spark_from: int | None = None,
 ) -> str:
     """The answer first; the arguments as in `Reachability`."""
-    # no times: one may lie where no calendar reaches
-    rows = ranges.select(["what", "first", "last", "state"]).to_pylist()
-    travel = _by_state([row for row in rows if row["what"] == "time travel"])
-    feed = _by_state([row for row in rows if row["what"] == "change feed"])
-    own_ms = windows.column("duration_ms")[0].as_py()
-    keeps_longer = own_ms < milliseconds(SHORTEST_RETENTION)
-    is_known = windows.column("source")[0].as_py() != UNREAD
+    feed = _states_of(ranges, "change feed")
     parts = [
-        _travel(travel, latest, has_listed=has_listed, keeps_longer=keeps_longer, is_known=is_known)
+        travel_sentence(ranges, windows, latest, has_listed=has_listed),
+        _feed(feed, latest, has_listed=has_listed),
     ]
-    parts += [_feed(feed, latest, has_listed=has_listed)]
     window, log = windows.select(["value", "source"]).to_pylist()
     if window["source"] == UNREAD:
         parts.append(
@@ -47,6 +41,24 @@ def reach_sentence(
             "How long the log is kept is unknown: delta.logRetentionDuration cannot be read."
         )
     return " ".join(part for part in parts if part)
+
+
+def travel_sentence(ranges: pa.Table, windows: pa.Table, latest: int, *, has_listed: bool) -> str:
+    """Which versions can be read; the arguments as in `Reachability`."""
+    own_ms = windows.column("duration_ms")[0].as_py()
+    return _travel(
+        _states_of(ranges, "time travel"),
+        latest,
+        has_listed=has_listed,
+        keeps_longer=own_ms < milliseconds(SHORTEST_RETENTION),
+        is_known=windows.column("source")[0].as_py() != UNREAD,
+    )
+
+
+def _states_of(ranges: pa.Table, what: str) -> dict[str, list[tuple[int, int]]]:
+    # no times: one may lie where no calendar reaches
+    rows = ranges.select(["what", "first", "last", "state"]).to_pylist()
+    return _by_state([row for row in rows if row["what"] == what])
 
 
 def versions_in_words(found: list[tuple[int, int]]) -> str:

@@ -123,9 +123,9 @@ def search_rows(  # what is searched for, where, how far, and who looks on
     watch = Watch(progress=progress, cancel=cancel)
     end = table.snapshot(progress=progress, cancel=cancel)
     predicate = parse_predicate(where, end.schema)
-    base = _base(table, end, from_version)
+    base = base_of(table, end, from_version)
     first = 0 if base is None else base.version + 1
-    search = _Search(table, end, predicate, range(first, end.version + 1), most_files)
+    search = RowSearch(table, end, predicate, range(first, end.version + 1), most_files)
     at_start = None if base is None else search.begin(base, watch)
     search.run(watch)
     rows = pa.Table.from_batches(search.found, search.schema)
@@ -145,7 +145,7 @@ def search_rows(  # what is searched for, where, how far, and who looks on
     )
 
 
-def _base(table: Table, end: Snapshot, from_version: int | None) -> Snapshot | None:
+def base_of(table: Table, end: Snapshot, from_version: int | None) -> Snapshot | None:
     """The version with which the search begins; None where it begins with the first commit."""
     if from_version is not None:
         if isinstance(from_version, bool) or not 0 <= from_version <= end.version:
@@ -164,8 +164,9 @@ def _base(table: Table, end: Snapshot, from_version: int | None) -> Snapshot | N
     return table.snapshot(version=next(version for version in opens if version >= lowest))
 
 
-class _Search:
-    """A search on its way; lives for one call."""
+class RowSearch:
+    """A search through some versions on its way; lives for one call. `end` says how rows are
+    shown, and must not be older than the versions."""
 
     def __init__(
         self, table: Table, end: Snapshot, predicate: Predicate, versions: range, most_files: int
@@ -344,7 +345,7 @@ def _net(rows: pa.Table, end: Snapshot) -> pa.Table:
     ids = rows.column(_ROW_ID).to_pylist() if _ROW_ID in rows.column_names else None
     if ids is not None:
         keys = [f"{number}:{key}" for number, key in zip(ids, keys, strict=True)]
-    same = _in_both(list(zip(types, keys, strict=True)))
+    same = in_both(list(zip(types, keys, strict=True)))
     kept = [at for at, is_same in enumerate(same) if not is_same]
     if ids is not None:
         moved = _updated([(types[at], ids[at]) for at in kept])
@@ -357,7 +358,7 @@ def _net(rows: pa.Table, end: Snapshot) -> pa.Table:
     return named.take(int64_column(kept))
 
 
-def _in_both(keyed: list[tuple[str, str]]) -> list[bool]:
+def in_both(keyed: list[tuple[str, str]]) -> list[bool]:
     """Which of the (type, key) stand on both sides, one for one."""
     counts = Counter(keyed)
     pairs = {key: min(counts["insert", key], counts["delete", key]) for _, key in counts}
@@ -393,7 +394,7 @@ def _versions(table: Table, rows: pa.Table) -> pa.Table:
     )
     found = []
     for version, kinds in counts.items():
-        told = _told(table, version)
+        told = commit_provenance(table, version)
         found.append(
             (
                 version,
@@ -410,7 +411,8 @@ def _versions(table: Table, rows: pa.Table) -> pa.Table:
     return build_frame(VERSIONS, found)
 
 
-def _told(table: Table, version: int) -> dict[str, Any]:
+def commit_provenance(table: Table, version: int) -> dict[str, Any]:
+    """The `commitInfo` of a version; empty where it has none, or is gone."""
     try:
         return dict(read_commit_info(table.store, version).body)
     except DeltaError:

@@ -6,31 +6,26 @@ A commit never changes, so that each is read once for a table.
 
 from __future__ import annotations
 
-import re
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 from explorer.errors import CorruptLogError, DeltaError
-from explorer.inspect.commits.commit_lines import find_lines, read_commits
-from explorer.log.commits.commit_file import parse_action
+from explorer.inspect.commits.commit_fold import CommitFold
+from explorer.inspect.commits.commit_lines import find_bodies
 from explorer.log.commits.commit_info import parse_commit_info
 from explorer.log.folder.listing import LogListing
 from explorer.progress import Watch
 from explorer.protocol.actions import Metadata, Protocol, parse_metadata, parse_protocol
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN
+from explorer.protocol.features.column_rules import without_high_water_marks
 from explorer.protocol.features.registry import active_features, is_supported
-from explorer.protocol.filenames import render_commit_name, render_commit_path
+from explorer.protocol.filenames import render_commit_name
 from explorer.protocol.schema import StructType, parse_schema
-from explorer.storage.ports import ObjectInfo
 from explorer.table.table import Table
 
-_PROGRESS_EVERY: Final = 256
 _PROVENANCE: Final = ("operation", "userName", "engineInfo")
-_HIGH_WATER_MARK: Final = re.compile(r'("delta\.identity\.highWaterMark"\s*:\s*)-?\d+')
 _KINDS: Final = ("protocol", "metaData", "domainMetadata")
 
 
@@ -69,7 +64,7 @@ def feature_changes(
     if versions:
         # commits may have been cleaned up since they were read
         present = set(versions)
-        found = _FOUND.upto(table, versions, start, watch)
+        found = _FOUND.upto(table, versions, replace(start, change=None), watch)
         changes += [change for change in found if change.version in present]
     return sorted(changes, key=lambda change: change.version)
 
@@ -96,86 +91,13 @@ class _State:
 _NOTHING: Final = _State()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Read:
-    """The changes in all commits up to one, what is in force after it, and what the store says
-    of that one."""
-
-    last: ObjectInfo
-    version: int
-    state: _State
-    changes: tuple[FeatureChange, ...]
-
-
-class _FoundChanges:
-    """The changes in the commits of tables that were read before. A table that was created
-    again in the same place is recognised by its newest commit."""
-
-    def __init__(self) -> None:
-        self._held: WeakKeyDictionary[Table, _Read] = WeakKeyDictionary()
-        self._lock = threading.Lock()
-
-    def upto(
-        self, table: Table, versions: Sequence[int], start: _State, watch: Watch
-    ) -> tuple[FeatureChange, ...]:
-        """Those in the commits `versions`, which ascend, and in some that may be gone or newer;
-        `start` is what was in force before them."""
-        with self._lock:
-            held = self._held.get(table)
-        if held is not None and _stat(table, held.version) != held.last:
-            held = None
-        new = [number for number in versions if held is None or number > held.version]
-        if held is not None and not new:
-            return held.changes
-        last = _stat(table, new[-1])
-        changes = () if held is None else held.changes
-        state = start if held is None else held.state
-        found, state, missed = _read_changes(table, new, state, watch)
-        changes = (*changes, *found)
-        if last is not None and not missed:  # what a store kept back may be there next time
-            read = _Read(last=last, version=new[-1], state=state, changes=changes)
-            with self._lock:
-                self._held[table] = read
-        return changes
-
-
-_FOUND = _FoundChanges()
-
-
-def _stat(table: Table, version: int) -> ObjectInfo | None:
-    try:
-        return table.store.stat(render_commit_path(version))
-    except DeltaError:
-        return None
-
-
-def _read_changes(
-    table: Table, versions: Sequence[int], state: _State, watch: Watch
-) -> tuple[list[FeatureChange], _State, bool]:
-    """The changes in these commits, what is in force after them, and whether one of them could
-    not be had."""
-    found: list[FeatureChange] = []
-    missed = False
-    commits = zip(versions, read_commits(table.store, versions), strict=True)
-    for done, (number, data) in enumerate(commits):
-        if done % _PROGRESS_EVERY == 0:
-            watch.step(done, len(versions), "Reading protocol changes")
-        if isinstance(data, DeltaError):
-            missed = True
-            continue
-        state = _after(data, number, replace(state, change=None))
-        if state.change is not None:
-            found.append(state.change)
-    return found, state, missed
-
-
-def _after(data: bytes, version: int, before: _State) -> _State:
-    """What is in force after a commit; `change` is None where it says nothing of it."""
+def _after(data: bytes, version: int, before: _State) -> tuple[_State, FeatureChange | None]:
+    """What is in force after a commit, and what it says of that, if anything."""
     name = render_commit_name(version)
     state, lines = before, dict[str, int]()
     if version == 0 and state.domains is None:
         state = replace(state, domains={})
-    for number, kind, body in _bodies(data, name):
+    for number, kind, body in find_bodies(data, name, _KINDS):
         place = f"{name}:{number}"
         try:
             if kind == "protocol":
@@ -190,7 +112,7 @@ def _after(data: bytes, version: int, before: _State) -> _State:
             continue  # the timeline tells of broken commits
         lines[kind] = number
     if not lines:
-        return state
+        return state, None
     change = FeatureChange(
         version=version,
         protocol=state.protocol if "protocol" in lines else None,
@@ -198,23 +120,10 @@ def _after(data: bytes, version: int, before: _State) -> _State:
         lines=lines,
         info=_provenance(data, version),
     )
-    return replace(state, change=change)
+    return state, change
 
 
-def _bodies(data: bytes, name: str) -> Iterator[tuple[int, str, Any]]:
-    """The line, kind and body of every action that may change features, in their order."""
-    lines: dict[int, memoryview] = {}
-    for kind in _KINDS:
-        lines |= dict(find_lines(data, f'"{kind}"'.encode()))
-    for number in sorted(lines):
-        try:
-            action = parse_action(lines[number], name, number)
-        except CorruptLogError:
-            continue
-        for kind in _KINDS:
-            # the word may stand elsewhere, in a column's name perhaps
-            if (body := action.get(kind)) is not None:
-                yield number, kind, body
+_FOUND: Final = CommitFold("Reading protocol changes", _after)
 
 
 def _domains_after(body: Mapping[str, Any]) -> dict[str, str]:
@@ -261,9 +170,8 @@ def _domains(table: Table, version: int, protocol: Protocol) -> dict[str, str] |
 
 
 def _schema_of(metadata: Metadata) -> StructType | None:
-    # identity columns change this number with every commit, and it makes no feature active
-    text = metadata.schema_string
-    return _parsed(None if text is None else _HIGH_WATER_MARK.sub(r"\g<1>0", text))
+    text = metadata.schema_string  # the marks make no feature active
+    return _parsed(None if text is None else without_high_water_marks(text))
 
 
 @lru_cache(maxsize=4)

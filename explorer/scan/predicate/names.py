@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
+from typing import Final
+
 from explorer.errors import InvalidArgumentError
 from explorer.protocol.schema import DataType, StructField, StructType, render_type
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.predicate.predicate import ColumnReference
+
+_LOOKED_AT: Final = 120
+"""Characters of a name that are compared where it may be misspelt."""
 
 
 def resolve_name(names: tuple[str, ...], schema: StructType) -> ColumnReference:
@@ -48,12 +54,22 @@ def _field(name: str, struct: StructType, place: tuple[str, ...]) -> StructField
             reason=f"{len(found)} columns have this name, in upper or lower case.",
             remedy="Rename all but one of them.",
         )
+    near = _nearest(name, struct)
     known = ", ".join(render_path((field.name[:60],)) for field in struct.fields[:12])
     raise InvalidArgumentError(
         f"The table has no column {_shown(place)}.",
         reason=f"It has {known or 'no columns'}{', ...' if len(struct.fields) > 12 else ''}.",
-        remedy="Put strings in single quotes, and names with special characters in backticks.",
+        remedy=f"Did you mean {_shown((*place[:-1], near))}?"
+        if near is not None
+        else "Put strings in single quotes, and names with special characters in backticks.",
     )
+
+
+def _nearest(name: str, struct: StructType) -> str | None:
+    """The field whose name looks most like `name`, whatever its case."""
+    known = {field.name[:_LOOKED_AT].lower(): field.name for field in struct.fields}
+    near = difflib.get_close_matches(name[:_LOOKED_AT].lower(), known, n=1)
+    return known[near[0]] if near else None
 
 
 def _shown(names: tuple[str, ...]) -> str:

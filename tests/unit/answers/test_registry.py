@@ -19,13 +19,18 @@ SHOWN_BY_OPTION = {
     "change_totals": "changes",
     "columns_by_files": "schema",
     "hidden_rows": "dv",
+    "row_blame": "rows",
+    "row_differences": "diff",
+    "schema_history": "schema",
 }
 """The verb of a fact that has none of its own name."""
 
 OF_THE_TERMINAL = {
     "changes": {"count"},
+    "diff": {"changed_rows"},
     "health": {"fail_on"},
-    "schema": {"files"},
+    "rows": {"blame"},
+    "schema": {"files", "history"},
 }
 """Options that choose between the facts of a verb, or say how it ends."""
 
@@ -101,7 +106,7 @@ def test_a_verb_takes_the_parameters_of_its_facts(verb: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in ANSWERS if ANSWERS[name].reads == "log"])
 def test_what_an_address_leaves_out_is_what_the_command_line_leaves_out(name: str) -> None:
-    (callback,) = (item.callback for item in APP.registered_commands if item.name == name)
+    (callback,) = (item.callback for item in APP.registered_commands if item.name == verb_of(name))
     assert callback is not None
     of_the_verb = inspect.signature(callback).parameters
     for item in inspect.signature(ANSWERS[name].ask).parameters.values():
@@ -112,7 +117,7 @@ def test_what_an_address_leaves_out_is_what_the_command_line_leaves_out(name: st
 
 @pytest.mark.parametrize("name", [name for name in ANSWERS if ANSWERS[name].reads == "log"])
 def test_an_option_is_called_like_the_parameter_of_the_address(name: str) -> None:
-    options = {item.name: item for item in COMMANDS[name].params}
+    options = {item.name: item for item in COMMANDS[verb_of(name)].params}
     for parameter in ANSWERS[name].parameters:
         option = options[parameter.name]
         if option.param_type_name == "option":

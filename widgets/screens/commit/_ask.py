@@ -13,8 +13,7 @@ from explorer.errors import DeltaError
 from explorer.inspect.engine_support.lost_engines import losses_sentence
 from explorer.progress import Watch
 from explorer.protocol.actions import Metadata, Protocol
-from explorer.rows.row_values import row_objects, write_plain
-from widgets.screens.rows.ask import Rows
+from widgets.screens.rows.ask import Rows, plain_rows
 from widgets.session.tables import TableService
 from widgets.ui.records import read_records
 
@@ -135,12 +134,7 @@ def read_changed_rows(asked: OneCommit, watch: Watch) -> ChangedRows:
     )
     names = found.rows.column_names
     shown = found.rows.select([names[-3], *names[:-3]])
-    rows = Rows(
-        names=tuple(shown.column_names),
-        rows=tuple(row_objects(shown, write_plain)),
-        is_cut=found.is_cut,
-    )
-    return ChangedRows(found=found, rows=rows)
+    return ChangedRows(found=found, rows=plain_rows(shown, is_cut=found.is_cut))
 
 
 def read_some_actions(asked: OneCommit) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from widgets.markup import NOTHING, Markup, html, join
@@ -109,7 +109,7 @@ def render_changed_rows(asked: OneCommit, changed: ChangedRows, _: Pages) -> Mar
         + html(
             '<div class="dx-rows" tabindex="0" role="region" aria-label="Rows of the commit">{}'
             "</div>",
-            _render_table(names, shown),
+            _render_table(names, shown, changed.rows.numbers),
         )
         + _render_left(len(names))
     )
@@ -134,14 +134,16 @@ def _fold(rows: Sequence[Mapping[str, Any]], *, is_paired: bool) -> list[Entry]:
     return entries
 
 
-def _render_table(names: Sequence[str], entries: Sequence[Entry]) -> Markup:
+def _render_table(
+    names: Sequence[str], entries: Sequence[Entry], numbers: Collection[str]
+) -> Markup:
     shown = names[:COLUMNS_SHOWN]
     columns = [Column(key="what", label="What")]
     columns += [
         Column(
             key=str(at),
             label=cut(name, 40),
-            align="right" if _is_number(name, entries) else "left",
+            align="right" if name in numbers else "left",
         )
         for at, name in enumerate(shown)
     ]
@@ -168,13 +170,6 @@ def _changed_cell(before: Any, after: Any) -> Cell:
         text=f"{cut(old, 30)} \N{RIGHTWARDS ARROW} {cut(new, 30)}",
         title=cut(f"{old} \N{RIGHTWARDS ARROW} {new}", 1000),
         tone="window",
-    )
-
-
-def _is_number(name: str, entries: Sequence[Entry]) -> bool:
-    values = [row[name] for _, row, _ in entries if row[name] is not None]
-    return bool(values) and all(
-        isinstance(value, int | float) and not isinstance(value, bool) for value in values
     )
 
 

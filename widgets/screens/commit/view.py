@@ -57,7 +57,7 @@ class CommitView:
             self._actions.files,
             self._record,
             self._actions.actions,
-            place="dx-second dx-commit",
+            place="dx-second dx-beside",
         )
         self._listen()
 

@@ -9,6 +9,7 @@ from typing import Literal
 import pyarrow as pa
 
 import explorer
+import explorer.inspect as look
 from explorer import maintenance
 from explorer.comparison.file_changes import FileChanges, RowChanges
 from explorer.comparison.schema_changes import SchemaChange
@@ -17,7 +18,11 @@ from explorer.comparison.versions import VersionDiff
 from explorer.errors import Problem
 from explorer.inspect.commits.commit_counts import commits_between
 from explorer.progress import Watch
+from explorer.table.frames import sum_of
+from explorer.table.snapshot import Snapshot
+from widgets.screens.compare._moves import PartitionMove, moves_by_partition
 from widgets.session.asking import attempt_fact
+from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 
 FileKind = Literal["added", "removed", "changed"]
@@ -30,11 +35,16 @@ they take about a second."""
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two versions of a table; `older` is -1 before the first one."""
+    """Two versions of a table; `older` is -1 before the first one.
+
+    Where another table is compared with, `newer` is a version of that one, its newest where it is
+    None, and `older` one of this table.
+    """
 
     service: TableService
     older: int
-    newer: int
+    newer: int | None
+    other: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +63,16 @@ class Settings:
     num_files: int
     more_files: int
 
+    @property
+    def older(self) -> Snapshot:
+        """The version that the comparison starts from."""
+        return self.found.older
+
+    @property
+    def newer(self) -> Snapshot:
+        """The version to which it leads."""
+        return self.found.newer
+
 
 @dataclass(frozen=True, slots=True)
 class Opened:
@@ -64,12 +84,20 @@ class Opened:
 
 @dataclass(frozen=True, kw_only=True)
 class Files:
-    """The files that came, went or changed, and what that did to rows."""
+    """The files that were added, removed or changed, what that did to rows, and by partition;
+    `moves` is None where there are too many files for that."""
 
     changes: FileChanges
     rows: RowChanges
     bytes_added: int
     bytes_removed: int
+    bytes_to_read: int = 0
+    moves: tuple[PartitionMove, ...] | None = ()
+
+    @property
+    def num_files(self) -> int:
+        """How many files differ."""
+        return sum(self.count(kind) for kind in FILE_KINDS)
 
     def count(self, kind: FileKind) -> int:
         """How many files of one kind."""
@@ -94,16 +122,24 @@ class Files:
 
 
 def read_settings(
-    service: TableService, older: int, newer: int, watch: Watch, tell: Callable[[str], None]
+    services: PageServices, pair: Pair, watch: Watch, tell: Callable[[str], None]
 ) -> Settings:
     """Open both versions; what can be said of them without looking at files. `tell` hears
     before what commits lie between them.
 
     Raises `DeltaError` where one of them cannot be opened.
     """
-    tell(commits_between(service.table, older, newer).sentence)
-    before = service.snapshot(older, watch)
-    found = explorer.diff(before, service.snapshot(newer, watch))
+    if pair.other:
+        other = services.open(pair.other)
+        newer = other.read_overview().latest if pair.newer is None else pair.newer
+        after = other.snapshot(newer, watch)
+        before = pair.service.snapshot(pair.older, watch)
+    else:
+        newer = pair.older + 1 if pair.newer is None else pair.newer
+        tell(commits_between(pair.service.table, pair.older, newer).sentence)
+        before = pair.service.snapshot(pair.older, watch)
+        after = pair.service.snapshot(newer, watch)
+    found = explorer.diff(before, after)
     return Settings(
         found=found,
         notes=found.notes,
@@ -125,6 +161,23 @@ def read_file_changes(settings: Settings, watch: Watch) -> Files:
         rows=changes.rows,
         bytes_added=changes.bytes_added,
         bytes_removed=changes.bytes_removed,
+        bytes_to_read=changes.bytes_added + changes.bytes_removed + _changed_bytes(changes),
+        moves=moves_by_partition(changes, watch),
+    )
+
+
+def _changed_bytes(changes: FileChanges) -> int:
+    """Bytes of both sides of the files that changed; reading rows reads both."""
+    if not changes.num_changed:
+        return 0
+    sides = (changes.changed.column(f"size_{side}") for side in ("before", "after"))
+    return sum(sum_of(sizes) for sizes in sides)
+
+
+def read_row_differences(settings: Settings, watch: Watch) -> look.RowDifferences:
+    """The rows that differ, by reading the files that differ."""
+    return look.row_differences(
+        settings.older, settings.newer, progress=watch.progress, cancel=watch.cancel
     )
 
 

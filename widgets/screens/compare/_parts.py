@@ -27,7 +27,7 @@ _SAME_PROTOCOL = "the same protocol"
 
 DASH = "\N{EN DASH}"
 ARROW = " \N{RIGHTWARDS ARROW} "
-SIGNS = {"added": "came", "removed": "went", "changed": "changed"}
+SIGNS = {"added": "added", "removed": "removed", "changed": "changed"}
 
 FILE_COLUMNS = (
     Column(key="kind", label="What"),
@@ -35,7 +35,7 @@ FILE_COLUMNS = (
     Column(key="partition", label="Partition", mono=True, wide=True),
     Column(key="size", label="Size", align="right"),
     Column(key="rows", label="Rows", align="right"),
-    Column(key="hidden", label="Hidden rows", align="right"),
+    Column(key="hidden", label="Deleted rows", align="right"),
     Column(key="changes", label="Differs in", wide=True),
 )
 EXPORTED_FILES = {
@@ -72,16 +72,26 @@ SETTING_COLUMNS = (
 STATISTICS_COLUMNS = (
     Column(key="path", label="Column", mono=True),
     Column(key="files", label="Files with a range", align="right"),
-    Column(key="least", label="Least"),
-    Column(key="greatest", label="Greatest"),
-    Column(key="nulls", label="Nulls", align="right"),
+    Column(key="least", label="Min"),
+    Column(key="greatest", label="Max"),
+    Column(key="nulls", label="Null count", align="right"),
 )
 
 _ROWS = (
-    ("added", 1, "files that came", "Live rows of files that only the newer version has."),
-    ("removed", -1, "files that went", "Live rows of files that only the older version has."),
-    ("hidden", -1, "deletion vectors that grew", "Rows newly hidden in files that both have."),
-    ("restored", 1, "deletion vectors that shrank", "Rows no longer hidden in files of both."),
+    ("added", 1, "added files", "Live rows of files that only the newer version has."),
+    ("removed", -1, "removed files", "Live rows of files that only the older version has."),
+    (
+        "hidden",
+        -1,
+        "rows newly deleted",
+        "Deleted since, in files that both have.",
+    ),
+    (
+        "restored",
+        1,
+        "rows no longer deleted",
+        "Live again, in files that both have.",
+    ),
     ("recounted", 1, "other counts", "The same files say that they hold another number of rows."),
 )
 
@@ -276,9 +286,22 @@ def compare_figures(settings: Any, files: Any | None) -> list[KeyFigure]:
     ]
 
 
-def compare_sentence(older: int, newer: int, settings: Any, files: Any | None) -> str:
+def same_sentence(settings: Any, files: Any | None) -> str:
+    """What is the same, in one line; empty where everything differs."""
+    same = [
+        word
+        for word, layer in (("schema", settings.schema), ("properties", settings.properties))
+        if _is_same(layer)
+    ]
+    if not isinstance(settings.protocol, Problem) and settings.protocol.is_empty:
+        same.append("protocol")
+    if files is not None and not files.num_files:
+        same.append("files and rows")
+    return f"The same: {', '.join(same)}." if same else ""
+
+
+def compare_sentence(start: str, settings: Any, files: Any | None) -> str:
     """What differs, in one sentence; as far as it is known while `files` is None."""
-    start = f"From version {format_count(older)} to {format_count(newer)}"
     if files is None:
         more = settings.more_files
         noun = "file" if abs(more) == 1 else "files"
@@ -322,7 +345,7 @@ def _setting_words(layer: Any) -> list[str]:
     told = [text for kind, text in words.items() if kind in kinds]
     if moved := kinds.count("transaction"):
         noun = "application transaction" if moved == 1 else "application transactions"
-        told.append(f"{format_count(moved)} {noun} moved on")
+        told.append(f"{format_count(moved)} {noun} advanced")
     return told
 
 

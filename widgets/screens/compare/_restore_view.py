@@ -44,7 +44,7 @@ class RestorePart:
     ) -> None:
         def restore(*_: object) -> _Restore | None:
             pair = settings.question
-            if pair is None or settings.answer is None:
+            if pair is None or settings.answer is None or pair.other:
                 return None
             return _Restore(pair.service, pair.older)
 

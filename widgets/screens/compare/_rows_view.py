@@ -1,17 +1,22 @@
-"""Rows of two versions: what statistics say at once, exact counts and rows on demand."""
+"""Rows of two versions: those that differ side by side, what statistics say, and exact counts on
+demand."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import explorer.inspect as look
+from explorer.inspect.rows.row_differences import MOST_BYTES
 from widgets.markup import NOTHING, Markup, html
-from widgets.screens.compare._ask import Files, Opened, Pair
+from widgets.screens.compare._ask import Files, Opened, read_row_differences
+from widgets.screens.compare._difference_parts import num_differences, render_differences
 from widgets.screens.compare._parts import ROW_COLUMNS, build_row_rows
 from widgets.screens.rows.ask_spark import ExactRows, count_rows_exactly
 from widgets.screens.rows.spark_parts import render_exact_rows
 from widgets.session.page_services import PageServices
 from widgets.state import PageState
-from widgets.ui.copy_as import python_line, render_copy_as
+from widgets.text import format_bytes, visible
+from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.paging import Pages
 from widgets.ui.table import render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
@@ -19,10 +24,12 @@ from widgets.ui.view import Offer, Pane, Request, View, Words
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows of two versions; `estimate` is what statistics say of them."""
+    """The rows of two versions; `estimate` is what statistics say of them, and `num_bytes` how
+    much the files hold that differ."""
 
-    pair: Pair
+    opened: Opened
     estimate: Markup
+    num_bytes: int
 
 
 class RowPart:
@@ -33,32 +40,92 @@ class RowPart:
     ) -> None:
         def rows(*_: object) -> _Rows | None:
             opened, found = files.question, files.answer
-            if opened is None or found is None:
+            if opened is None or found is None or not found.num_files:
                 return None
             by = build_row_rows(found.rows)
-            return _Rows(opened.pair, render_table("Rows by what changed them", ROW_COLUMNS, by))
+            table = render_table("Rows by what changed them", ROW_COLUMNS, by)
+            return _Rows(opened, table, found.bytes_to_read)
+
+        shown: Request[_Rows, look.RowDifferences] = Request(
+            question=rows,
+            read=lambda asked, watch, _: read_row_differences(asked.opened.settings, watch),
+            words=_READING,
+            offer=Offer(action="differences", render=_offer_differences),
+        )
 
         request: Request[_Rows, ExactRows] = Request(
             question=rows,
             read=lambda asked, watch, _: count_rows_exactly(
-                asked.pair.service, asked.pair.older, asked.pair.newer, watch
+                asked.opened.settings.older, asked.opened.settings.newer, watch
             ),
             words=_WORDS,
             offer=Offer(action="exact", render=lambda _: _OFFER),
         )
+        self.differences = Pane(_render_differences, head=_render_differences_head)
         self.pane = Pane(_render_rows, head=_render_head)
-        self.view = View(services, state, "compare", request, self.pane, after=(files,))
+        self.views = (
+            View(services, state, "compare", shown, self.differences, after=(files,)),
+            View(services, state, "compare", request, self.pane, after=(files,)),
+        )
 
 
 def _render_head(asked: _Rows, found: ExactRows | None) -> Markup:
-    return html("<h3>Rows</h3>{}", asked.estimate if found is None else NOTHING)
+    return html("<h3>Row counts</h3>{}", asked.estimate if found is None else NOTHING)
+
+
+_DIFFERENCES_HEAD = html(
+    '<div class="dx-head"><h3>Rows that differ</h3>'
+    '<span class="dx-hint">changed cells show both values</span></div>'
+)
+
+
+def _render_differences_head(*_: object) -> Markup:
+    return _DIFFERENCES_HEAD
+
+
+def _offer_differences(asked: _Rows) -> Markup | None:
+    if asked.num_bytes <= FREE_BYTES:
+        return None
+    return html(
+        '<p class="dx-muted">{} of files would be read for it, {} at most.</p>'
+        '<div class="dx-buttons"><button type="button" class="dx-outlined" '
+        'data-do="differences" data-value="">Show the rows that differ</button></div>',
+        format_bytes(asked.num_bytes),
+        format_bytes(MOST_BYTES),
+    )
+
+
+def _render_differences(asked: _Rows, found: look.RowDifferences, pages: Pages) -> Markup:
+    total, settings = num_differences(found), asked.opened.settings
+    older, newer = settings.older, settings.newer
+    arguments = [str(older.version), str(newer.version)]
+    other = [] if older.uri == newer.uri else ["--against", newer.uri]
+    commands = {
+        "CLI": command_line("diff", older.uri, [*arguments, *other, "--changed-rows"]),
+        "Python": python_line(
+            older.uri,
+            "import explorer.inspect as look\n"
+            f"look.row_differences(table.snapshot({older.version}), "
+            f"{'table' if not other else f'explorer.open_table({newer.uri!r})'}"
+            f".snapshot({newer.version}))",
+        ),
+    }
+    rows = render_differences(found, *pages.span(total)) if total else NOTHING
+    return html(
+        '<p class="dx-lead">{}</p>{}{}{}',
+        visible(found.sentence),
+        rows,
+        pages.render(total),
+        render_copy_as("row-differences", commands),
+    )
 
 
 def _render_rows(asked: _Rows, found: ExactRows, _: Pages) -> Markup:
-    older, newer = asked.pair.older, asked.pair.newer
+    older, newer = (side.version for side in (asked.opened.settings.older,
+                                              asked.opened.settings.newer))  # fmt: skip
     commands = {
         "Python": python_line(
-            asked.pair.service.uri,
+            asked.opened.pair.service.uri,
             "from explorer import pipeline\n"
             f"found = pipeline.diff_rows(table.snapshot(version={older}), "
             f"table.snapshot(version={newer}))\nfound.inserted, found.deleted, found.updated",
@@ -72,6 +139,14 @@ def _render_rows(asked: _Rows, found: ExactRows, _: Pages) -> Markup:
     )
 
 
+FREE_BYTES = 8 * 2**20
+"""Bytes of files that are read without being asked for: they take about a second."""
+
+_READING = Words(
+    label="Reading the files that differ",
+    stopped="Stopped before the rows were compared.",
+    again="Show the rows that differ",
+)
 _WORDS = Words(
     label="Starting Spark",
     stopped="Stopped before the rows were counted.",

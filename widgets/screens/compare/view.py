@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 
@@ -22,6 +21,7 @@ from widgets.screens.compare._ask import (
     read_settings,
     read_statistics_changes,
 )
+from widgets.screens.compare._moves import render_moves
 from widgets.screens.compare._parts import (
     EXPORTED_FILES,
     FILE_COLUMNS,
@@ -35,13 +35,14 @@ from widgets.screens.compare._parts import (
     compare_figures,
     compare_sentence,
     file_facts,
+    same_sentence,
 )
 from widgets.screens.compare._restore_view import RestorePart
 from widgets.screens.compare._rows_view import RowPart
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
-from widgets.state import PageState
-from widgets.text import cut, format_count
+from widgets.state import LONGEST_TEXT, PageState, parse_version
+from widgets.text import cut, format_count, last_part
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
@@ -67,7 +68,9 @@ class CompareView:
             self._render_files, head=self._render_file_head, noun="files", export=self._export
         )
         statistics = Pane(_render_statistics, head=_STATISTICS_HEAD)
-        self._settings = View(services, state, "compare", _OPENING, answer, schema, settings)
+        self._settings = View(
+            services, state, "compare", _opening(services), answer, schema, settings
+        )
         self._files = View(
             services, state, "compare", self._files_request(), self._file_pane,
             after=(self._settings,),
@@ -78,7 +81,9 @@ class CompareView:
         self._rows = RowPart(services, state, self._files)
         self._restore = RestorePart(services, state, self._settings)
         self._files.listen(self._hear_files)
-        shown = (schema, settings, self._rows.pane, self._file_pane, statistics)
+        shown = (
+            self._rows.differences, schema, settings, self._rows.pane, self._file_pane, statistics
+        )  # fmt: skip
         self.panel = build_stack(
             build_card(self._settings.top, answer.live),
             *(build_filled_card(pane.live) for pane in shown),
@@ -87,16 +92,23 @@ class CompareView:
         for name in ("older", "version"):
             self._settings.top.on(name, lambda text, name=name: self._pick(name, text))  # type: ignore[misc]
         self._settings.top.on("swap", lambda _: self._swap())
+        self._settings.top.on("other", self._against)
         self._file_pane.live.on("kind", self._choose)
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
-        for view in (self._settings, self._files, self._statistics, self._rows.view,
+        for view in (self._settings, self._files, self._statistics, *self._rows.views,
                      self._restore.view):  # fmt: skip
             view.show(service)
 
+    def _against(self, place: str) -> None:
+        """Compare with another table, or again with a version of this one."""
+        if len(place) <= LONGEST_TEXT and place.strip() != self._state.other:
+            self._state.param.update(other=place.strip(), older=None)
+
     def _pick(self, name: str, text: str) -> None:
-        version = self._state.find_version(text)
+        is_other = name == "older" and self._state.other
+        version = parse_version(text) if is_other else self._state.find_version(text)
         if version is not None:
             setattr(self._state, name, version)
         elif self._settings.question is not None:
@@ -105,7 +117,7 @@ class CompareView:
 
     def _swap(self) -> None:
         asked = self._settings.question
-        if asked is not None and asked.older >= 0:
+        if asked is not None and asked.older >= 0 and not asked.other:
             self._state.param.update(older=asked.newer, version=asked.older)
 
     def _hear_files(self) -> None:
@@ -133,25 +145,33 @@ class CompareView:
         )
 
     def _render_answer(self, asked: Pair, settings: Settings, _: Pages) -> Markup:
-        older, newer, files = asked.older, asked.newer, self._files.answer
-        uri = asked.service.uri
+        files, uri = self._files.answer, asked.service.uri
+        older, newer = settings.older.version, settings.newer.version
+        against = ["--against", asked.other] if asked.other else []
+        place = f"explorer.open_table({asked.other!r})" if asked.other else "table"
         commands = {
-            "CLI": command_line("diff", uri, [str(older), str(newer)]),
+            "CLI": command_line("diff", uri, [str(older), str(newer), *against]),
             "Python": python_line(
                 uri,
                 f"found = explorer.diff(table.snapshot(version={older}), "
-                f"table.snapshot(version={newer}))\nfound.files, found.rows, found.schema",
+                f"{place}.snapshot(version={newer}))\nfound.files, found.rows, found.schema",
             ),
         }
+        moves = NOTHING if files is None or files.moves is None else render_moves(files.moves)
+        same = same_sentence(settings, files)
         return html(
-            '<p class="dx-lead">{}</p>{}{}{}',
-            compare_sentence(older, newer, settings, files),
+            '<p class="dx-lead">{}</p>{}{}{}{}{}',
+            compare_sentence(_start(asked, settings), settings, files),
             join(html('<p class="dx-muted">{}</p>', note) for note in settings.notes),
+            html('<p class="dx-muted">{}</p>', same) if same else NOTHING,
             render_key_figures(compare_figures(settings, files)),
+            moves,
             render_copy_as("compare", commands),
         )
 
     def _render_files(self, _: Opened, files: Files, pages: Pages) -> Markup:
+        if not files.num_files:
+            return NOTHING
         total = sum(files.count(kind) for kind in self._kinds)
         rows = [
             build_file_row(kind, entry)
@@ -164,7 +184,9 @@ class CompareView:
     def _render_file_head(self, _: Opened, files: Files | None) -> Markup:
         if files is None:
             return html("<h3>Files</h3>")
-        shown = {"": "All", "added": "Came", "removed": "Went", "changed": "Changed"}
+        if not files.num_files:
+            return NOTHING  # the sentence says that no file differs
+        shown = {"": "All", "added": "Added", "removed": "Removed", "changed": "Changed"}
         current = self._kinds[0] if len(self._kinds) == 1 else ""
         buttons = join(
             html(
@@ -208,6 +230,8 @@ class CompareView:
 def _pair(service: TableService, state: PageState) -> Pair | None:
     if state.version is None:
         return None
+    if state.other:
+        return Pair(service, state.version, state.older, state.other)
     older = state.older if state.older is not None else state.version - 1
     return Pair(service, older, state.version)
 
@@ -232,23 +256,47 @@ _STATISTICS_OFFER = html(
 
 def _render_pickers(asked: Pair, wrong: str = "") -> Markup:
     said = html('<p class="dx-wrong" role="alert">{}</p>', wrong) if wrong else NOTHING
+    sides = (("older", "from", max(asked.older, 0)), ("version", "to", asked.newer))
+    if asked.other:
+        sides = (("version", "from", asked.older), ("older", "to", asked.newer))
+    pickers = join(
+        html(
+            '<label class="dx-picker">{} version <input type="text" inputmode="numeric" '
+            'data-do="{}" data-when="enter" value="{}" placeholder="newest" '
+            'aria-label="{} version"></label>',
+            word,
+            name,
+            "" if version is None else version,
+            word.capitalize(),
+        )
+        for name, word, version in sides
+    )
     return html(
-        '<div class="dx-head"><h3>Compare</h3>'
-        '<label class="dx-picker">from version <input type="text" inputmode="numeric" '
-        'data-do="older" data-when="enter" value="{}" aria-label="From version"></label>'
-        '<label class="dx-picker">to version <input type="text" inputmode="numeric" '
-        'data-do="version" data-when="enter" value="{}" aria-label="To version"></label>'
-        '<button type="button" data-do="swap" data-value="">Swap</button>'
-        '<span class="dx-hint">type a version and press Enter</span></div>{}',
-        max(asked.older, 0),
-        asked.newer,
+        '<div class="dx-head"><h3>Compare</h3>{}{}'
+        '<label class="dx-picker dx-other">of <input type="text" data-do="other" '
+        'data-when="enter" value="{}" placeholder="this table, or the place of another" '
+        'aria-label="Other table"></label>'
+        '<span class="dx-hint">press Enter</span></div>{}',
+        pickers,
+        NOTHING if asked.other else _SWAP,
+        asked.other,
         said,
     )
 
 
+_SWAP = html('<button type="button" data-do="swap" data-value="">Swap</button>')
+
+
+def _start(asked: Pair, settings: Settings) -> str:
+    older, newer = (format_count(side.version) for side in (settings.older, settings.newer))
+    if not asked.other:
+        return f"From version {older} to {newer}"
+    return f"From version {older} here to version {newer} of {cut(last_part(asked.other), 60)}"
+
+
 def _render_nothing(asked: Pair) -> Markup | None:
     """What is said of versions that cannot be compared."""
-    if asked.older not in {asked.newer, -1}:
+    if asked.other or asked.older not in {asked.newer, -1}:
         return None
     text = "Both are the same version: choose another one to compare it with."
     if asked.older < 0:
@@ -257,31 +305,25 @@ def _render_nothing(asked: Pair) -> Markup | None:
 
 
 def _opening_words(asked: Pair) -> Words:
+    versions = f"versions {format_count(asked.older)} and {format_count(asked.newer)}"
     return Words(
-        label=f"Opening versions {format_count(asked.older)} and {format_count(asked.newer)}",
+        label="Opening both tables" if asked.other else f"Opening {versions}",
         stopped="Stopped before both versions were open.",
         again="Compare them",
     )
 
 
 def _schema(_: Pair, settings: Settings, __: Pages) -> Markup:
-    return _render_layer(
-        "Schema", SCHEMA_COLUMNS, settings.schema, build_schema_row,
-        "The schemas are the same, field by field."
-    )  # fmt: skip
-
-
-def _render_layer(title: str, columns: Any, layer: Any, build: Any, same: str) -> Markup:
-    head = html("<h3>{}</h3>", title)
+    layer = settings.schema
     if isinstance(layer, Problem):
-        return head + render_problem(layer)
+        return _SCHEMA_HEAD + render_problem(layer)
     if not layer:
-        return html('{}<p class="dx-muted">{}</p>', head, same)
-    return (
-        head
-        + render_table(title, columns, [build(one) for one in layer[:LISTED]])
-        + _more(len(layer))
-    )
+        return NOTHING  # told among what is the same
+    rows = [build_schema_row(change) for change in layer[:LISTED]]
+    return _SCHEMA_HEAD + render_table("Schema", SCHEMA_COLUMNS, rows) + _more(len(layer))
+
+
+_SCHEMA_HEAD = html("<h3>Schema</h3>")
 
 
 def _settings(_: Pair, settings: Settings, __: Pages) -> Markup:
@@ -294,8 +336,7 @@ def _settings(_: Pair, settings: Settings, __: Pages) -> Markup:
     rows: list[Row] = build_setting_rows(properties, protocol)
     said = join(map(render_problem, problems))
     if not rows:
-        same = NOTHING if problems else html('<p class="dx-muted">They are the same.</p>')
-        return head + said + same
+        return head + said if problems else NOTHING  # told among what is the same
     table = render_table("Properties and protocol", SETTING_COLUMNS, rows[:LISTED])
     return head + said + table + _more(len(rows))
 
@@ -324,14 +365,13 @@ def _more(count: int) -> Markup:
     return html('<p class="dx-muted">{:,} more are not listed.</p>', count - LISTED)
 
 
-_OPENING: Request[Pair, Settings] = Request(
-    question=_pair,
-    read=lambda asked, watch, tell: read_settings(
-        asked.service, asked.older, asked.newer, watch, tell
-    ),
-    words=_opening_words,
-    follows=("version", "older"),
-    top=_render_pickers,
-    offer=Offer(render=_render_nothing),
-    failed=render_problem_below,
-)
+def _opening(services: PageServices) -> Request[Pair, Settings]:
+    return Request(
+        question=_pair,
+        read=lambda asked, watch, tell: read_settings(services, asked, watch, tell),
+        words=_opening_words,
+        follows=("version", "older", "other"),
+        top=_render_pickers,
+        offer=Offer(render=_render_nothing),
+        failed=render_problem_below,
+    )

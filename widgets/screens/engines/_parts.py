@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from widgets.markup import NOTHING, Markup, html, join
-from widgets.text import UNKNOWN, cut, format_count
+from widgets.screens.engines.ask import EngineAnswer
+from widgets.text import UNKNOWN, cut, format_count, format_many
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.pieces import render_definitions, render_section
 from widgets.ui.plan_links import render_plan_link
@@ -15,12 +16,15 @@ from widgets.ui.table import Cell, Column, Row
 
 Verb = Literal["read", "write"]
 
+DASH = "\N{EN DASH}"
+
 COLUMNS = (
     Column(key="name", label="Engine"),
     Column(key="read", label="Reads"),
     Column(key="write", label="Writes"),
     Column(key="evidence", label="Evidence"),
-    Column(key="why", label="Because of", wraps=True),
+    Column(key="stopped", label="Stopped by", wraps=True),
+    Column(key="notes", label="Notes", wraps=True),
     Column(key="release", label="Release looked at", wide=True),
 )
 VERDICTS = {"yes": "yes", "conditional": "if", "no": "no", "unknown": UNKNOWN}
@@ -52,24 +56,24 @@ _SINCE = {"read": "readable_since", "write": "writable_since"}
 _MOST = 8
 
 
-def render_engines_head(
-    rows: Sequence[Mapping[str, Any]], verb: Verb, verdict: str, sentence: str
-) -> Markup:
+def render_engines_head(answer: EngineAnswer, verb: Verb, verdict: str) -> Markup:
     """The answer first, then what to look at; `verdict` is empty for all."""
+    rows = answer.newest
     counts = Counter(row[f"can_{verb}"] for row in rows)
     verbs = _segments(
         "verb", verb, [("read", "Reading", None), ("write", "Writing", None)], "Reading or writing"
     )
     shown = [("", "all", len(rows)), *((key, _TITLES[key], counts[key]) for key in VERDICTS)]
     return html(
-        '<p class="dx-lead dx-answer">{}</p>'
+        '<p class="dx-lead dx-answer">{}</p>{}'
         '<p class="dx-muted">{} Verdicts follow the protocol, the properties '
         "and the schema: that an engine has no reason to refuse, not that it makes no mistake.</p>"
         '<div class="dx-head">{}{}'
         '<input type="search" data-do="filter" aria-label="Filter engines" '
         'placeholder="Filter by engine or feature">'
         "{}</div>",
-        cut(sentence, 600),
+        cut(answer.sentence, 600),
+        _render_used(answer),
         _writers(rows),
         verbs,
         _segments("verdict", verdict, shown, "Verdict"),
@@ -78,12 +82,38 @@ def render_engines_head(
 
 
 def _writers(rows: Sequence[Mapping[str, Any]]) -> str:
-    proven = sum(row["can_write"] == "yes" and row["write_evidence"] == "proven" for row in rows)
-    others = sum(row["can_write"] == "yes" for row in rows) - proven
+    can = [row["write_evidence"] for row in rows if row["can_write"] == "yes"]
     on_terms = sum(row["can_write"] == "conditional" for row in rows)
-    text = f"{proven} of {len(rows)} are proven to write it"
-    text += f", {others} more are documented or reported to" if others else ""
+    text = f"{len(can)} of {len(rows)} can write it, {can.count('proven')} of them proven"
     return text + (f", {on_terms} can on a condition." if on_terms else ".")
+
+
+def _render_used(answer: EngineAnswer) -> Markup:
+    """The engines that wrote the newest commits, each with its verdicts."""
+    if not answer.used:
+        return NOTHING
+    items = join(_render_user(row, answer) for row in answer.used[:_MOST])
+    return html(
+        '<p class="dx-muted">Wrote the newest commits:</p><ul class="dx-users">{}</ul>', items
+    )
+
+
+def _render_user(row: Mapping[str, Any], answer: EngineAnswer) -> Markup:
+    known = next(iter(answer.releases(str(row["engine"]))), None)
+    name = known["name"] if known is not None else row["engine_info"] or "engine not recorded"
+    told = "not known to this release"
+    if known is not None:
+        told = f"reads: {VERDICTS[known['can_read']]}, writes: {VERDICTS[known['can_write']]}"
+    if row["engine_info"] is None:
+        told = "the commits do not say"
+    return html(
+        '<li title="{}"><strong>{}</strong> {}, last in version {}; {}</li>',
+        cut(str(row["engine_info"] or ""), 300),
+        cut(str(name), 80),
+        format_many(row["num_commits"], "commit"),
+        format_count(row["last_version"]),
+        told,
+    )
 
 
 def _segments(
@@ -103,18 +133,23 @@ def _segments(
     return html('<span class="dx-segments" role="group" aria-label="{}">{}</span>', label, buttons)
 
 
-def build_engine_row(row: Mapping[str, Any], verb: Verb, selected: str | None) -> Row:
-    """One engine, its newest release."""
+def build_engine_row(
+    row: Mapping[str, Any], verb: Verb, selected: str | None, num_commits: int = 0
+) -> Row:
+    """One engine, its newest release; `num_commits` of the newest commits are its own."""
+    used = f" ({format_many(num_commits, 'commit')} here)" if num_commits else ""
+    stopped, note = tell_stoppers(row, verb), tell_note(row, verb)
     return Row(
         action="engine",
         value=str(row["engine"]),
         selected=row["engine"] == selected,
         cells=(
-            Cell(text=cut(str(row["name"]), 48), title=str(row["name"])),
+            Cell(text=f"{cut(str(row['name']), 48)}{used}", title=str(row["name"])),
             _verdict_cell(row["can_read"]),
             _verdict_cell(row["can_write"]),
             Cell(text=row[f"{verb}_evidence"], muted=row[f"{verb}_evidence"] == "unknown"),
-            Cell(text=cut(tell_why(row, verb), 220), title=cut(tell_why(row, verb), 1000)),
+            Cell(text=cut(stopped, 220) or DASH, title=cut(stopped, 1000), muted=not stopped),
+            Cell(text=cut(note, 220) or DASH, title=cut(note, 1000), muted=True),
             Cell(text=cut(str(row["release"] or UNKNOWN), 28), muted=not row["release"]),
         ),
     )
@@ -124,14 +159,18 @@ def _verdict_cell(verdict: str) -> Cell:
     return Cell(text=VERDICTS[verdict], lane=f"can-{verdict}", muted=verdict == "unknown")
 
 
-def tell_why(row: Mapping[str, Any], verb: Verb) -> str:
-    """What stops or hinders an engine, or since when it can."""
+def tell_stoppers(row: Mapping[str, Any], verb: Verb) -> str:
+    """The features and versions that stop an engine."""
+    return _names(row[f"{verb}_blockers"]) if row[f"can_{verb}"] == "no" else ""
+
+
+def tell_note(row: Mapping[str, Any], verb: Verb) -> str:
+    """What else is known: since when it can, on what condition, what no source tells."""
     verdict = row[f"can_{verb}"]
     if verdict == "no":
-        stopped = _names(row[f"{verb}_blockers"])
         prefix = "reading: " if verb == "read" else "writing: "
         told = [note.removeprefix(prefix) for note in row["notes"] if note.startswith(prefix)]
-        return stopped or "; ".join(told)
+        return "; ".join(told)
     if verdict == "unknown":
         unknowns = row[f"{verb}_unknowns"]
         nothing = any(" version " in name for name in unknowns)

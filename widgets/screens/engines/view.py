@@ -48,7 +48,7 @@ class EnginesView:
         detail = Pane(self._render_detail)
         self._view = View(services, state, "engines", _ENGINES, self._table, self._head, detail)
         self.show = self._view.show
-        side = build_card(detail.live)
+        side = build_card(detail.live, place="dx-beside")
         self.panel = build_split(
             build_card(self._view.top, self._head.live, self._table.live), side
         )
@@ -92,13 +92,13 @@ class EnginesView:
         ]
 
     def _render_head(self, _: AtVersion, answer: EngineAnswer, __: Pages) -> Markup:
-        return render_engines_head(answer.newest, self._verb, self._verdict, answer.sentence)
+        return render_engines_head(answer, self._verb, self._verdict)
 
     def _render_table(self, asked: AtVersion, answer: EngineAnswer, pages: Pages) -> Markup:
         found = self._found(answer)
         offset, limit = pages.span(len(found))
         rows = [
-            build_engine_row(row, self._verb, self._engine)
+            build_engine_row(row, self._verb, self._engine, answer.commits_of(row["engine"]))
             for row in found[offset : offset + limit]
         ]
         return html(
@@ -112,7 +112,7 @@ class EnginesView:
         releases = answer.releases(self._engine)
         if not releases:
             return NOTHING
-        head = render_detail_head(self._engine, html("<h4>What it rests on</h4>"))
+        head = render_detail_head(self._engine, html("<h4>Based on</h4>"))
         return head + render_engine(releases)
 
     def _export(self, _: AtVersion, answer: EngineAnswer) -> Export:

@@ -10,7 +10,7 @@ from widgets.markup import NOTHING, Markup, html
 from widgets.screens.feed._ask import NEW_VERSIONS, count_changes, read_changed_rows
 from widgets.screens.feed._parts import TOTAL_COLUMNS, build_total_row
 from widgets.screens.rows.ask import PREVIEW_ROWS, Rows
-from widgets.screens.rows.parts import render_rows
+from widgets.screens.rows.parts import Grid, render_rows, rows_export
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState
@@ -18,12 +18,15 @@ from widgets.text import cut, format_count, visible
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
-from widgets.ui.exports import EXPORT_BUTTONS, build_frame
+from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_problem_below, render_problems
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
+
+PINNED = 2
+"""Columns that stay in sight: what happened, and in which version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +150,12 @@ def _render_rows(asked: _Range, found: Rows, pages: Pages) -> Markup:
     return html(
         "{}{}{}{}{}",
         render_problems(found.problems),
-        render_rows("Changed rows", found.names, found.rows[offset : offset + limit]),
+        render_rows(
+            "Changed rows",
+            found.names,
+            found.rows[offset : offset + limit],
+            Grid(numbers=found.numbers, pinned=PINNED),
+        ),
         pages.render(total),
         more if found.is_cut else NOTHING,
         render_copy_as("changed-rows", commands),
@@ -163,8 +171,7 @@ def _export_totals(_: _Range, totals: ChangeTotals) -> Export:
 
 
 def _export_rows(asked: _Range, found: Rows) -> Export:
-    frame = build_frame(found.names, [list(row.values()) for row in found.rows])
-    return Export.of(f"changed-rows-{asked.first}-to-{asked.last}", frame)
+    return rows_export(f"changed-rows-{asked.first}-to-{asked.last}", found)
 
 
 def _render_input(asked: _Range, wrong: str = "") -> Markup:

@@ -63,7 +63,7 @@ class FilesView:
         table, detail = Pane(self._render_table, export=_export), Pane(_render_detail, head=_head)
         self._files = View(services, state, "files", _FILES, table)
         self._file = View(services, state, "files", _FILE, detail)
-        self._side = build_card(detail.live)
+        self._side = build_card(detail.live, place="dx-beside")
         self.panel = build_split(build_card(self._files.top, table.live), self._side)
         self._fit_side()
         self._file.listen(self._fit_side)

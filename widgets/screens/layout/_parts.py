@@ -21,7 +21,7 @@ from widgets.text import (
     format_share,
     format_time,
 )
-from widgets.ui.bars import Bar, render_bars
+from widgets.ui.bars import Axes, Bar, render_bars
 from widgets.ui.pieces import KeyFigure
 from widgets.ui.table import Cell, Column, Row, render_table
 
@@ -38,7 +38,8 @@ SIZE_COLUMNS = (
 PARTITION_COLUMNS = (
     Column(key="partition", label="Partition", mono=True),
     Column(key="files", label="Files", align="right"),
-    Column(key="bytes", label="Bytes", align="right", wide=True),
+    Column(key="bytes", label="Bytes", align="right"),
+    Column(key="rows", label="Rows", align="right"),
     Column(key="small", label="Small files", align="right"),
     Column(key="small_bytes", label="To rewrite", align="right"),
     Column(key="after", label="Files after", align="right"),
@@ -127,9 +128,30 @@ def render_sizes(rows: Sequence[Mapping[str, Any]], target: int) -> Markup:
         '<p class="dx-legend"><i class="dx-tone-small"></i>below the target<i '
         'class="dx-tone-window"></i>large enough</p>'
         "<details><summary>As a table</summary><div>{}</div></details>",
-        render_bars(label, bars, format_bytes(rows[0]["from_bytes"]), format_bytes(start)),
+        render_bars(
+            label,
+            bars,
+            axes=Axes(
+                across="size of a file",
+                up="files",
+                ticks=_size_ticks(rows[0]["from_bytes"], len(bars)),
+            ),
+        ),
         table,
     )
+
+
+def _size_ticks(start: int, count: int) -> list[tuple[float, str]]:
+    """The bounds of the classes, as many as have room."""
+    every = max(1, -(-count // 8))
+    ticks, bound = [], start
+    for at in range(count + 1):
+        if at % every == 0 or at == count:
+            ticks.append((at / count, format_bytes(bound)))
+        bound = max(bound * 2, 2)
+    if count % every and count > every:  # the last but one would stand too near
+        del ticks[-2]
+    return ticks
 
 
 def render_partition_map(rows: Sequence[Mapping[str, Any]], layout: Layout) -> Markup:
@@ -171,7 +193,8 @@ def build_partition_row(row: Mapping[str, Any]) -> Row:
         cells=(
             Cell(text=cut(name, 60), title=name),
             Cell(text=format_count(row["num_files"])),
-            Cell(text=format_bytes(row["bytes"])),
+            Cell(text=format_bytes(row["bytes"]), title=format_count(row["bytes"])),
+            Cell(text=format_count(row["num_rows"]), muted=row["num_rows"] is None),
             Cell(text=format_count(row["small_files"]),
                  share=row["small_files"] / row["num_files"] if row["num_files"] else 0.0),
             Cell(text=format_bytes(row["small_bytes"]) if saved else DASH, muted=not saved),

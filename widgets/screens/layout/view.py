@@ -116,11 +116,17 @@ def _render_partitions(_: AtVersion, layout: Layout, pages: Pages) -> Markup:
         drawn = render_partition_map(largest, layout) + _LEGEND
     shown = read_records(layout.partitions.slice(*pages.span(total)))
     return html(
-        '<div class="dx-head"><h3>Bytes by partition</h3>'
-        '<span class="dx-hint">those first that gain most per byte written again</span>'
-        "{}</div>"
-        "{}{}{}",
+        '<div class="dx-head"><h3>Bytes and rows by partition</h3>'
+        '<span class="dx-hint">those first that gain most per byte rewritten</span>'
+        "{}</div>{}{}{}{}",
         EXPORT_BUTTONS,
+        html(
+            '<p class="{}">{}</p>',
+            "dx-wrong" if layout.has_too_many_partitions else "dx-muted",
+            visible(layout.partition_verdict),
+        )
+        if layout.partition_verdict
+        else NOTHING,
         drawn,
         render_table(
             "Partitions, best gain first", PARTITION_COLUMNS, [*map(build_partition_row, shown)]
@@ -148,7 +154,7 @@ def _render_effects(_: _AllCommits, frame: pa.Table, __: Pages) -> Markup:
     )
     table = render_table(
         "What each OPTIMIZE did, newest first", EFFECT_COLUMNS, rows,
-        empty="The log that is left knows no OPTIMIZE.",
+        empty="No OPTIMIZE in the remaining log.",
     )  # fmt: skip
     return (_CLICK if rows else NOTHING) + table + note
 

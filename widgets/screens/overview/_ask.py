@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
+import explorer.inspect as look
 from explorer.errors import DeltaError, Problem
+from explorer.inspect.commits.told_commits import counts_of_row, sentence_of_info
+from explorer.progress import Watch
 from widgets.session.tables import Figures, Identity, Overview, TableService
+from widgets.ui.records import read_records
+
+COMMITS_TOLD = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,3 +45,44 @@ def read_facts(service: TableService, version: int) -> TableFacts:
         failure = Problem.of(error)
         return TableFacts(listed=listed, identity=identity, figures=None, failure=failure)
     return TableFacts(listed=listed, identity=identity, figures=figures)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldCommit:
+    """One commit in a sentence; `text` is a table's. `problem` where it cannot be read."""
+
+    version: int
+    timestamp: datetime | None
+    operation: str | None
+    text: str
+    problem: str = ""
+
+
+def read_last_commits(service: TableService, version: int, watch: Watch) -> list[ToldCommit]:
+    """Those up to `version`, the newest first, as far as the log has them."""
+    first = max(0, version - COMMITS_TOLD + 1)
+    frame = service.read_timeline(first, version, watch.progress, watch.cancel)
+    return [_tell(service, row) for row in read_records(frame)]
+
+
+def _tell(service: TableService, row: Mapping[str, Any]) -> ToldCommit:
+    problem, text = row["problem"] or "", ""
+    if not problem:
+        try:
+            info = service.read_commit(row["version"])
+            text = sentence_of_info(info, counts_of_row(row)).text
+        except DeltaError as error:
+            problem = Problem.of(error).problem
+    return ToldCommit(
+        version=row["version"],
+        timestamp=row["timestamp"],
+        operation=row["operation"],
+        text=text,
+        problem=problem,
+    )
+
+
+def read_advice(service: TableService, watch: Watch, *, has_files: bool) -> look.Advice:
+    """What to do first: by the log, or by the files too."""
+    ask = look.advice_by_files if has_files else look.advice_by_log
+    return ask(service.table, progress=watch.progress, cancel=watch.cancel)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from explorer.inspect import Advice
+from explorer.inspect.advice.ranking import Step
 from explorer.table.counts import count as things
-from widgets.markup import NOTHING, Markup, html
-from widgets.screens.overview._ask import TableFacts
+from widgets.markup import NOTHING, Markup, html, join
+from widgets.screens.overview._ask import TableFacts, ToldCommit
 from widgets.session.tables import Identity, RowFigures
+from widgets.state import VIEW_OF_A_VERSION
 from widgets.text import (
     UNKNOWN,
     cut,
@@ -17,8 +21,12 @@ from widgets.text import (
     format_share,
     format_short,
     format_time,
+    visible,
 )
+from widgets.theme import lane_of
 from widgets.ui.pieces import KeyFigure, render_chips, render_key_figures
+from widgets.ui.place_links import PlaceLinks
+from widgets.ui.plan_links import render_plan_link
 
 PENDING = "\N{HORIZONTAL ELLIPSIS}"
 CHIPS = 8
@@ -36,8 +44,100 @@ def render_facts(facts: TableFacts, version: int, rows: RowFigures | None) -> Ma
         _log_figure(facts),
     ]
     return html(
-        "{}{}{}", described, render_chips(_chips(facts.identity)), render_key_figures(figures)
+        '<div class="dx-title"><h2>Overview</h2>{}</div>{}{}',
+        render_chips(_chips(facts.identity)),
+        described,
+        render_key_figures(figures),
     )
+
+
+def render_commits(commits: Sequence[ToldCommit], links: PlaceLinks, now: datetime) -> Markup:
+    """A sentence each, with its version and time; the newest first."""
+    if not commits:
+        return html('<p class="dx-muted">The log has no commit of these versions any more.</p>')
+    items = join(_render_commit(commit, links, now) for commit in commits)
+    return html('<ol class="dx-told">{}</ol>', items)
+
+
+def _render_commit(commit: ToldCommit, links: PlaceLinks, now: datetime) -> Markup:
+    text = commit.problem or commit.text or "recorded nothing of itself"
+    inner = html(
+        '<i class="dx-dot dx-{}"></i><span>{}</span>',
+        lane_of(commit.operation).lower(),
+        cut(text, 300),
+    )
+    to = {"view": VIEW_OF_A_VERSION, "version": commit.version}
+    when = format_age(commit.timestamp, now)
+    return html(
+        '<li>{}<small title="{}">version {}, {}</small></li>',
+        links.render("commit", str(commit.version), inner, to=to),
+        format_time(commit.timestamp),
+        format_count(commit.version),
+        when,
+    )
+
+
+def render_advice(found: Advice, links: PlaceLinks) -> Markup:
+    """At most three steps, and what has not been asked yet."""
+    steps = join(_render_step(step, links) for step in found.first)
+    unasked = join(
+        html("<li>{}: {}</li>", _SOURCES[source], visible(problem.problem))
+        for source, problem in found.unasked
+    )
+    return html(
+        '<p class="dx-lead">{}</p>{}{}{}',
+        visible(found.sentence),
+        html('<ol class="dx-steps-first">{}</ol>', steps) if steps else NOTHING,
+        html('<ul class="dx-notes">{}</ul>', unasked) if unasked else NOTHING,
+        NOTHING if found.has_listed else _OFFER,
+    )
+
+
+def _render_step(step: Step, links: PlaceLinks) -> Markup:
+    others = NOTHING
+    if step.others:
+        others = html(' <span class="dx-muted">and {}</span>', things(step.others, "more finding"))
+    plan = NOTHING
+    if step.operation is not None:
+        label = _PLANS.get(" ".join([step.operation, *step.arguments.values()]), "Plan it")
+        plan = render_plan_link(label, step.operation, step.arguments)
+    why = links.view(
+        step.source, html("Why"), html(' class="dx-why" aria-label="Why: {}"', step.problem)
+    )
+    return html(
+        '<li><p><i class="dx-dot dx-tone-{}"></i><strong>{}</strong>{}</p>'
+        "<dl><dt>Cost</dt><dd>{}</dd><dt>Benefit</dt><dd>{}</dd></dl>"
+        '<div class="dx-buttons">{}{}</div></li>',
+        _TONES[step.severity],
+        cut(step.problem, 400),
+        others,
+        cut(step.cost, 400),
+        cut(step.benefit, 400),
+        plan,
+        why,
+    )
+
+
+_TONES = {"error": "gone", "warning": "risk", "note": "none"}
+_SOURCES = {
+    "health": "Health",
+    "layout": "Layout",
+    "vectors": "Deletion vectors",
+    "reach": "Reach",
+}
+_PLANS = {
+    "vacuum": "Plan a vacuum",
+    "optimize compact": "Plan a compaction",
+    "optimize purge": "Plan a purge",
+    "checkpoint": "Plan a checkpoint",
+    "clean-log": "Plan a log cleanup",
+    "set-properties": "Plan a change of properties",
+}
+_OFFER = html(
+    '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="files" '
+    'data-value="">Look at the files too</button></div>'
+    '<p class="dx-muted">The folder is listed for it, and every commit is read.</p>'
+)
 
 
 def _chips(identity: Identity) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,10 +22,18 @@ from widgets.text import (
     format_time,
     read_moment,
 )
+from widgets.ui.bars import render_tick
 from widgets.ui.records import read_records
 from widgets.ui.table import Cell, Column, Row
 
 DASH = "\N{EN DASH}"
+
+MOST_TICKS = 8
+_DAY_MS = 86_400_000.0
+_STEPS = tuple(
+    _DAY_MS * days for days in (1 / 24, 1 / 8, 1 / 4, 1 / 2, 1, 2, 7, 14, 28, 91, 182, 364)
+)
+"""Milliseconds between ticks."""
 
 DRAWN = 2000
 """Ranges that are drawn on the axis: more would be narrower than a pixel."""
@@ -122,6 +131,21 @@ class _Axis:
         length = max(self._end - self.begin, 1.0)
         return min(max((milliseconds - self.begin) / length, 0.0), 1.0)
 
+    def ticks(self) -> list[tuple[float, str]]:
+        """Places with their times, at even steps; the last is now."""
+        length = self._end - self.begin
+        step = next((step for step in _STEPS if length / step <= MOST_TICKS), _STEPS[-1])
+        step *= max(1, math.ceil(length / step / MOST_TICKS))
+        found = []
+        moment = math.ceil(self.begin / step) * step
+        while moment < self._end - length * 0.07:  # room for the word
+            at = read_moment(moment)
+            if at is not None:
+                text = f"{at:%H:%M}" if step < _DAY_MS and at.hour else f"{at.date()}"
+                found.append((self.place(moment), text))
+            moment += step
+        return [*found, (1.0, "now")]
+
     def start(self, version: int) -> float:
         """Where a version begins."""
         if version or self.is_known[0]:
@@ -154,11 +178,11 @@ def render_axis(found: Any, now: datetime, selected: int | None) -> Markup:
     return html(
         '<div class="dx-axis" role="img" aria-label="Time travel, change feed and retention '
         'windows from {} to now">{}<span></span>'
-        '<div class="dx-ends"><span>{}</span><span>now</span></div>'
+        '<div class="dx-ticks">{}</div>'
         "</div>{}",
         format_time(begin),
         drawn,
-        format_minute(begin),
+        join(render_tick(place, label) for place, label in axis.ticks()),
         _LEGEND,
     )
 

@@ -31,7 +31,7 @@ from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
-from widgets.ui.pieces import render_section
+from widgets.ui.pieces import render_folded
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import Pane, Request, View, Words
@@ -108,22 +108,25 @@ class ReachView:
             "CLI": command_line("reach", uri, ["--files"] if with_files else []),
             "Python": python_line(uri, f"import explorer.inspect as look\n{call}.sentence"),
         }
+        headline = found.headline
+        more = found.sentence.removeprefix(headline).strip()
         return html(
-            '<p class="dx-lead">{}</p>{}{}{}{}{}{}{}',
-            visible(found.sentence),
-            chosen,
+            '<p class="dx-lead">{}</p>{}{}{}{}{}{}{}{}',
+            visible(headline),
             render_axis(found, datetime.now(UTC), selected),
+            chosen,
+            html('<p class="dx-muted">{}</p>', visible(more)) if more else NOTHING,
             outside if found.files_outside else NOTHING,
             NOTHING if with_files else _OFFER,
-            render_section(
-                "Ranges",
+            render_folded(
+                "Ranges of versions",
                 render_table(
                     "Versions with the same answer",
                     RANGE_COLUMNS,
                     [*map(build_range_row, ranges)],
                 ),
             ),
-            render_section(
+            render_folded(
                 "Retention windows",
                 render_table(
                     "Retention windows", WINDOW_COLUMNS, [*map(build_window_row, windows)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +12,8 @@ import explorer
 import explorer.inspect as look
 from explorer.errors import Problem
 from explorer.progress import Watch
-from explorer.rows.row_values import row_objects
+from explorer.rows.python_values import plain_values
+from explorer.rows.row_values import row_objects, write_plain
 from widgets.session.tables import TableService
 
 PREVIEW_ROWS = 500
@@ -23,13 +25,23 @@ CHANGES_SHOWN = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """Rows as plain values; `is_cut` says that there are more, `problems` what is wrong with
-    the version that they are of."""
+    """Rows as plain values, and as they were read; `is_cut` says that there are more, `problems`
+    what is wrong with the version that they are of, `numbers` which columns hold numbers."""
 
     names: tuple[str, ...]
     rows: tuple[dict[str, Any], ...]
     is_cut: bool
+    frame: pa.Table
     problems: tuple[Problem, ...] = ()
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """The columns of numbers, whose digits stand below each other."""
+        types = pa.types
+        tests = (types.is_integer, types.is_floating, types.is_decimal)
+        return frozenset(
+            field.name for field in self.frame.schema if any(test(field.type) for test in tests)
+        )
 
 
 def read_preview(service: TableService, version: int, where: str, watch: Watch) -> Rows:
@@ -53,4 +65,34 @@ def search_rows(service: TableService, where: str, watch: Watch) -> look.RowHist
 
 def plain_rows(frame: pa.Table, *, is_cut: bool = False) -> Rows:
     """A frame of rows as values that can be shown."""
-    return Rows(names=tuple(frame.column_names), rows=tuple(row_objects(frame)), is_cut=is_cut)
+    names, rows = tuple(frame.column_names), tuple(row_objects(frame, write_plain))
+    return Rows(names=names, rows=rows, is_cut=is_cut, frame=frame)
+
+
+def sort_rows(found: Rows, name: str, *, descending: bool) -> Rows:
+    """The same rows in the order of a column; null comes last."""
+    values = plain_values(found.frame.column(name))
+    known = [at for at, value in enumerate(values) if value is not None]
+    order = sorted(known, key=lambda at: _sort_key(values[at]), reverse=descending)
+    order += [at for at, value in enumerate(values) if value is None]
+    rows = tuple(found.rows[at] for at in order)
+    return replace(found, rows=rows, frame=found.frame.take(pa.array(order, pa.int64())))
+
+
+def _sort_key(value: Any) -> tuple[int, Any]:
+    """What one value is ordered by; kinds of values that do not compare stand one after the
+    other."""
+    if isinstance(value, float) and value != value:  # noqa: PLR0124  # NaN, which is the greatest
+        return (1, 0)
+    if isinstance(value, bool | int | float | Decimal):
+        return (0, value)
+    if isinstance(value, str):
+        return (2, value)
+    return (3, repr(value))
+
+
+def read_blame(service: TableService, version: int, where: str, watch: Watch) -> look.RowBlame:
+    """Which commit last set each value of the row that meets a condition."""
+    return look.blame_row(
+        service.table, where, version, progress=watch.progress, cancel=watch.cancel
+    )

@@ -9,6 +9,7 @@ from explorer.errors import InvalidArgumentError, Problem
 from explorer.pipeline.diff.row_diff import RowKind
 from explorer.progress import Watch
 from explorer.protocol.schema_walk import render_path
+from explorer.table.snapshot import Snapshot
 from widgets.screens.rows.ask import Rows, plain_rows
 from widgets.session.tables import TableService
 
@@ -29,13 +30,13 @@ class ExactRows:
         return int(getattr(self.diff, kind) or 0)
 
 
-def count_rows_exactly(service: TableService, older: int, newer: int, watch: Watch) -> ExactRows:
+def count_rows_exactly(older: Snapshot, newer: Snapshot, watch: Watch) -> ExactRows:
     """Count them, then read some. Raises what `pipeline.diff_rows` raises; `UnsupportedError`
     of kind `missing_dependency` where Java or pyspark are missing."""
     watch.step(0, None, "Starting Spark, and planning what has to be read")
     diff = pipeline.diff_rows(
-        service.snapshot(older),
-        service.snapshot(newer),
+        older,
+        newer,
         progress=watch.progress,
         cancel=watch.cancel,
     )

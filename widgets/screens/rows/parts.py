@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import Any
 
-from widgets.markup import NOTHING, Markup, html
+from explorer.rows.row_values import row_objects
+from widgets.markup import NOTHING, Markup, esc, html, join
+from widgets.screens.rows.ask import Rows
 from widgets.text import UNKNOWN, cut, format_count, format_minute, format_time
 from widgets.theme import lane_of
-from widgets.ui.table import Cell, Column, Row, render_table
+from widgets.ui.exporting import Export
+from widgets.ui.exports import build_frame
+from widgets.ui.table import Cell, Column, Row
 
-COLUMNS_SHOWN = 40
-"""Columns of a row; wider rows are read on the command line."""
+COLUMNS_SHOWN = 500
+"""Columns of a row; wider rows are read on the command line, or by columns that are chosen."""
 
 VERSION_COLUMNS = (
     Column(key="version", label="Version", align="right"),
@@ -31,21 +36,134 @@ UNREAD_COLUMNS = (
 )
 
 
-def render_rows(caption: str, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Markup:
-    """Rows with all their columns, as far as they are shown."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """How rows are laid out: which columns hold `numbers`, how many of the first are `pinned` and
+    stay in sight, by which one they are sorted and whether descending, and what a click on a row
+    does, with the `selected` one. `can_arrange` puts the buttons for it into the head."""
+
+    numbers: Set[str] | None = None
+    pinned: int = 0
+    sort: tuple[str, bool] | None = None
+    can_arrange: bool = False
+    action: str | None = None
+    first: int = 0
+    selected: int | None = None
+
+
+def render_rows(
+    caption: str,
+    names: Sequence[str],
+    rows: Sequence[Mapping[str, Any]],
+    grid: Grid | None = None,
+) -> Markup:
+    """Rows with all their columns, as far as they are shown, within the height of a window, so
+    that the scroll bars are in sight."""
+    grid = grid or Grid()
     shown = names[:COLUMNS_SHOWN]
-    columns = [
-        Column(
-            key=str(at), label=cut(name, 40), align="right" if _is_number(name, rows) else "left"
-        )
-        for at, name in enumerate(shown)
-    ]
-    drawn = [Row(cells=tuple(value_cell(row[name]) for name in shown)) for row in rows]
+    looks = [_look(name, at, rows, grid) for at, name in enumerate(shown)]
+    heads = join(_render_head(name, look, grid) for name, look in zip(shown, looks, strict=True))
+    body = join(_render_line(at, row, shown, looks, grid) for at, row in enumerate(rows))
+    if not rows:
+        body = html('<tr><td class="dx-empty" colspan="{}">No row.</td></tr>', len(shown) or 1)
     left = len(names) - len(shown)
     note = (
         html('<p class="dx-muted">{:,} more columns are not shown.</p>', left) if left else NOTHING
     )
-    return render_table(caption, columns, drawn, empty="No row.") + note
+    return html(
+        '<div class="dx-scroll dx-grid" tabindex="0" role="group" aria-label="{}"><table>'
+        "<caption>{}</caption><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>{}",
+        caption,
+        caption,
+        heads,
+        body,
+        note,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The classes and the style of the cells of a column."""
+
+    classes: str
+    style: Markup
+    is_pinned: bool
+
+
+def _look(name: str, at: int, rows: Sequence[Mapping[str, Any]], grid: Grid) -> _Look:
+    numbers = grid.numbers
+    is_number = _is_number(name, rows) if numbers is None else name in numbers
+    classes = "dx-right" if is_number else "dx-left"
+    if at < grid.pinned:
+        return _Look(f"{classes} dx-pinned", html(' style="--at:{}"', at), is_pinned=True)
+    return _Look(classes, NOTHING, is_pinned=False)
+
+
+def _render_head(name: str, look: _Look, grid: Grid) -> Markup:
+    label = esc(cut(name, 40))
+    if not grid.can_arrange:
+        return html(
+            '<th scope="col" class="{}" title="{}"{}>{}</th>',
+            look.classes,
+            cut(name, 500),
+            look.style,
+            label,
+        )
+    is_sorted = grid.sort is not None and grid.sort[0] == name
+    order = ("descending" if grid.sort and grid.sort[1] else "ascending") if is_sorted else "none"
+    return html(
+        '<th scope="col" class="{}" aria-sort="{}" title="{}"{}>'
+        '<button type="button" class="dx-sort" data-do="sort" data-value="{}">{}</button>'
+        '<button type="button" class="dx-pin" data-do="pin" data-value="{}" aria-pressed="{}" '
+        'aria-label="Keep {} in sight" title="{}"></button></th>',
+        look.classes,
+        order,
+        cut(name, 500),
+        look.style,
+        name,
+        label,
+        name,
+        "true" if look.is_pinned else "false",
+        cut(name, 60),
+        "Let it scroll" if look.is_pinned else "Keep in sight",
+    )
+
+
+def _render_line(
+    at: int, row: Mapping[str, Any], shown: Sequence[str], looks: Sequence[_Look], grid: Grid
+) -> Markup:
+    cells = join(
+        _render_value(value_cell(row[name]), look) for name, look in zip(shown, looks, strict=True)
+    )
+    if grid.action is None:
+        return html("<tr>{}</tr>", cells)
+    number = grid.first + at
+    current = html(' aria-current="true"') if number == grid.selected else NOTHING
+    return html(
+        '<tr tabindex="0" data-do="{}" data-value="{}"{}>{}</tr>',
+        grid.action,
+        number,
+        current,
+        cells,
+    )
+
+
+def _render_value(cell: Cell, look: _Look) -> Markup:
+    title = html(' title="{}"', cell.title) if cell.title not in {None, cell.text} else NOTHING
+    muted = " dx-muted" if cell.muted else ""
+    return html('<td class="{}{}"{}{}>{}</td>', look.classes, muted, title, look.style, cell.text)
+
+
+def rows_export(name: str, found: Rows) -> Export:
+    """The rows to be saved: numbers as they are, all else as text."""
+    rows = [
+        [
+            value if value is None or isinstance(value, int | float) else plain_text(value)
+            for value in row.values()
+        ]
+        for row in row_objects(found.frame)
+    ]
+    return Export.of(name, build_frame(found.names, rows))
 
 
 def _is_number(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:

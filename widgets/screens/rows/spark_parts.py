@@ -7,9 +7,9 @@ from datetime import date, datetime
 from typing import Any
 
 from widgets.markup import NOTHING, Markup, html
-from widgets.screens.rows.parts import plain_text, render_rows
+from widgets.screens.rows.parts import Grid, plain_text, render_rows
 from widgets.text import cut, format_count, format_share
-from widgets.ui.bars import Bar, render_bars
+from widgets.ui.bars import Axes, Bar, render_bars
 from widgets.ui.pieces import KeyFigure, render_key_figures, render_section
 from widgets.ui.table import Cell, Column, Row, render_table
 
@@ -57,7 +57,9 @@ def render_exact_rows(found: Any) -> Markup:
         title = f"{kind.capitalize()} rows" + (
             f", {format_count(shown)} of {format_count(found.count(kind))}" if rows.is_cut else ""
         )
-        samples += render_section(title, render_rows(title, rows.names, rows.rows))
+        samples += render_section(
+            title, render_rows(title, rows.names, rows.rows, Grid(numbers=rows.numbers))
+        )
     return html('<p class="dx-lead">{}</p>{}', exact_sentence(found), samples)
 
 
@@ -67,8 +69,8 @@ def render_profile(profile: Any, estimate: Mapping[str, Any]) -> Markup:
     rows = [
         _figure("Rows", estimate["num_rows"], profile.rows),
         _figure("Nulls", estimate["null_count"], profile.nulls),
-        _figure("Least", estimate["min"], profile.minimum),
-        _figure("Greatest", estimate["max"], profile.maximum),
+        _figure("Min", estimate["min"], profile.minimum),
+        _figure("Max", estimate["max"], profile.maximum),
         _figure("Different values", None, profile.distinct),
         *(
             _figure(f"{share:.0%} of rows are at most", None, value)
@@ -137,7 +139,8 @@ def _histogram(profile: Any) -> Markup:
         for part in bins
     ]
     first, last = cut(_text(bins[0].low), 60), cut(_text(bins[-1].high), 60)
-    return render_section("Rows by value", render_bars("Rows by value", bars, first, last))
+    axes = Axes(across="value", up="rows", ticks=[(0, first), (1, last)])
+    return render_section("Rows by value", render_bars("Rows by value", bars, axes=axes))
 
 
 def _top(profile: Any) -> Markup:

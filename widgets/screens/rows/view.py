@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from explorer.inspect import RowHistory
 from explorer.progress import Watch
+from explorer.protocol.schema_walk import render_path
 from widgets.markup import NOTHING, Markup, html
+from widgets.screens.rows._blame_view import BlameView
+from widgets.screens.rows._columns import Columns, render_columns
 from widgets.screens.rows.ask import (
     CHANGES_SHOWN,
     PREVIEW_ROWS,
@@ -18,19 +23,19 @@ from widgets.screens.rows.ask import (
 from widgets.screens.rows.parts import (
     UNREAD_COLUMNS,
     VERSION_COLUMNS,
+    Grid,
     build_unread_row,
     build_version_row,
-    plain_text,
     render_rows,
+    rows_export,
 )
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
-from widgets.state import LONGEST_TEXT, PageState
-from widgets.text import format_count, visible
+from widgets.state import LONGEST_TEXT, PageState, parse_version
+from widgets.text import cut, format_count, visible
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.copy_as import command_line, python_line, render_copy_as, sql_name
-from widgets.ui.exporting import Export
-from widgets.ui.exports import EXPORT_BUTTONS, build_frame
+from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_asked_problem, render_problems, render_section
 from widgets.ui.records import read_records
@@ -71,22 +76,71 @@ class RowsView:
 
     def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
-        rows = Pane(_render_preview, export=_export_rows)
+        self._columns = Columns()
+        rows = Pane(
+            self._render_preview,
+            export=lambda asked, found: rows_export(f"rows-{asked.version}", found),
+        )
         past = Pane(self._render_history, head=_PAST)
         changes = Pane(_render_changes, noun="changes")
-        self._rows = View(services, state, "rows", _ROWS, rows)
+        self._shown = rows
+        self._names: tuple[str, ...] = ()
+        request = replace(_ROWS, top=lambda asked: _render_input(asked, self._names))
+        self._rows = View(services, state, "rows", request, rows)
+        self._blame = BlameView(services, state)
         self._history = View(services, state, "rows", _HISTORY, past, changes)
         self.panel = build_stack(
-            build_card(self._rows.top, rows.live), build_filled_card(past.live),
-            build_filled_card(changes.live),
+            build_card(self._rows.top, rows.live), self._blame.card,
+            build_filled_card(past.live), build_filled_card(changes.live),
         )  # fmt: skip
         self._rows.top.on("where", self._type)
+        self._rows.listen(self._follow)
+        rows.live.on("sort", self._sort)
+        rows.live.on("row", self._choose_row)
+        rows.live.on("pin", lambda name: self._arrange(self._columns.pin(name)))
+        rows.live.on("hide", lambda name: self._arrange(self._columns.toggle(name)))
+        rows.live.on("columns", lambda text: self._arrange(self._columns.search(text)))
+        rows.live.on("all", lambda _: self._arrange(Columns()))
         past.live.on("version", self._select)
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
+        self._columns, self._names = Columns(), ()
         self._rows.show(service)
+        self._blame.show(service)
         self._history.show(service)
+
+    def _follow(self) -> None:
+        """Other rows have come, or none: the columns that are gone cannot be arranged."""
+        asked, found = self._rows.question, self._rows.answer
+        self._blame.leave()
+        if found is not None:
+            self._columns = self._columns.among(found.names)
+            if found.names != self._names and asked is not None:
+                self._names = found.names
+                self._rows.top.html = _render_input(asked, self._names)
+
+    def _arrange(self, columns: Columns) -> None:
+        found = self._rows.answer
+        if found is not None:
+            self._columns = columns.among(found.names)
+            self._rows.refresh()
+
+    def _sort(self, name: str) -> None:
+        found = self._rows.answer
+        if found is not None and name in found.names:
+            self._columns = self._columns.sort_by(name)
+            self._blame.leave()
+            self._shown.rewind()
+
+    def _choose_row(self, number: str) -> None:
+        asked, found, at = self._rows.question, self._rows.answer, parse_version(number)
+        if asked is not None and found is not None and at is not None and at < len(found.rows):
+            self._blame.choose(asked.service, asked.version, self._columns.sorted(found), at)
+            self._rows.refresh()
+
+    def _render_preview(self, asked: _Condition, found: Rows, pages: Pages) -> Markup:
+        return _render_preview(asked, found, pages, self._columns, self._blame.row)
 
     def _type(self, where: str) -> None:
         if len(where) <= LONGEST_TEXT:
@@ -136,9 +190,22 @@ def _condition(service: TableService, state: PageState) -> _Condition | None:
     return None if state.version is None else _Condition(service, state.version, state.where)
 
 
-def _render_preview(asked: _Condition, found: Rows, pages: Pages) -> Markup:
+def _render_preview(
+    asked: _Condition, found: Rows, pages: Pages, columns: Columns, selected: int | None
+) -> Markup:
     version, where, total = asked.version, asked.where, len(found.rows)
     offset, limit = pages.span(total)
+    ordered = columns.sorted(found)
+    grid = Grid(
+        numbers=found.numbers,
+        pinned=columns.num_pinned(found.names),
+        sort=columns.sort,
+        can_arrange=True,
+        action="row",
+        first=offset,
+        selected=selected,
+    )
+    names = columns.shown(found.names)
     uri = asked.service.uri
     arguments = ["--version", str(version), *(["--where", where] if where else [])]
     commands = {
@@ -154,26 +221,16 @@ def _render_preview(asked: _Condition, found: Rows, pages: Pages) -> Markup:
     return html(
         '<div class="dx-head"><p class="dx-lead">{}</p>'
         '<span class="dx-hint"></span>{}'
-        "</div>{}{}{}"
+        "</div>{}{}{}{}"
         "{}",
-        visible(_sentence(found, version, where)),
+        visible(_sentence(found, version, where, columns.sort)),
         EXPORT_BUTTONS,
         render_problems(found.problems),
-        render_rows("Rows", found.names, found.rows[offset : offset + limit]),
+        render_columns(columns, found.names),
+        render_rows("Rows", names, ordered.rows[offset : offset + limit], grid),
         pages.render(total),
         render_copy_as("rows", commands),
     )
-
-
-def _export_rows(asked: _Condition, found: Rows) -> Export:
-    rows = [
-        [
-            value if value is None or isinstance(value, int | float) else plain_text(value)
-            for value in row.values()
-        ]
-        for row in found.rows
-    ]
-    return Export.of(f"rows-{asked.version}", build_frame(found.names, rows))
 
 
 def _offer_search(asked: _Search) -> Markup:
@@ -196,7 +253,12 @@ def _render_changes(_: _Search, found: _Found, pages: Pages) -> Markup:
     more = found.history.rows.num_rows - total
     return html(
         "<h3>The changed rows</h3>{}{}{}",
-        render_rows("Changed rows", changes.names, changes.rows[offset : offset + limit]),
+        render_rows(
+            "Changed rows",
+            changes.names,
+            changes.rows[offset : offset + limit],
+            Grid(numbers=changes.numbers),
+        ),
         pages.render(total),
         html('<p class="dx-muted">{:,} more changes are not listed.</p>', more)
         if more
@@ -210,7 +272,16 @@ _CHANGE = ("_change_type", "_commit_version", "_commit_timestamp")
 _PAST = html("<h3>When were such rows written, changed or deleted?</h3>")
 
 
-def _sentence(found: Rows, version: int, where: str) -> str:
+def _sentence(found: Rows, version: int, where: str, sort: tuple[str, bool] | None = None) -> str:
+    text = _counted(found, version, where)
+    if sort is not None and found.is_cut:
+        text += (
+            f" They alone are sorted by {cut(sort[0], 60)}: rows that are not read may come first."
+        )
+    return text
+
+
+def _counted(found: Rows, version: int, where: str) -> str:
     count = len(found.rows)
     rows = f"{format_count(count)} {'row' if count == 1 else 'rows'}"
     at = f"of version {format_count(version)}"
@@ -221,14 +292,16 @@ def _sentence(found: Rows, version: int, where: str) -> str:
     return f"All {rows} {at}."
 
 
-def _render_input(asked: _Condition) -> Markup:
+def _render_input(asked: _Condition, names: Sequence[str]) -> Markup:
     return html(
         '<div class="dx-head"><h3>Rows of version {}</h3>'
         '<input type="search" class="dx-code" data-do="where" data-when="enter" '
-        'value="{}" aria-label="Condition on rows" '
+        'value="{}" aria-label="Condition on rows" autocomplete="off" '
+        'role="combobox" aria-expanded="false" data-names="{}" '
         'placeholder="order_id = 4711, then Enter"></div>',
         format_count(asked.version),
         asked.where,
+        json.dumps([render_path((name,)) for name in names]),
     )
 
 
@@ -250,7 +323,6 @@ _ROWS: Request[_Condition, Rows] = Request(
         again="Read the rows",
     ),
     follows=("version", "where"),
-    top=_render_input,
     failed=render_asked_problem,
 )
 _HISTORY: Request[_Search, _Found] = Request(

@@ -30,6 +30,11 @@ def read_schema_facts(service: TableService, version: int) -> SchemaFacts:
     )
 
 
+def read_schema_changes(service: TableService, version: int, watch: Watch) -> pa.Table:
+    """Which versions changed which fields."""
+    return look.schema_history(service.table, version, progress=watch.progress, cancel=watch.cancel)
+
+
 def read_presence(service: TableService, version: int, watch: Watch) -> look.ColumnPresence:
     """Which files hold which columns, by statistics."""
     return look.columns_by_statistics(

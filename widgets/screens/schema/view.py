@@ -1,4 +1,5 @@
-"""The columns of a version, what writers must keep, and which files hold each column."""
+"""The columns of a version, when they changed, what writers must keep, and which files hold
+each column."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from widgets.screens.schema._ask import (
     read_presence_of_files,
     read_schema_facts,
 )
+from widgets.screens.schema._history_view import SchemaHistoryView
 from widgets.screens.schema._parts import (
     ABSENT_COLUMNS,
     FIELD_COLUMNS,
@@ -71,8 +73,12 @@ class SchemaView:
         )
         self._facts = View(services, state, "schema", _FACTS, fields, rules)
         self._presence = View(services, state, "schema", _PRESENCE, presence)
+        self._history = SchemaHistoryView(services, state)
         self.panel = build_stack(
-            build_card(fields.live), build_card(presence.live), build_filled_card(rules.live)
+            build_card(fields.live),
+            self._history.card,
+            build_filled_card(rules.live),
+            build_card(presence.live),
         )
         presence.live.on("footers", lambda _: self._ask_footers())
         presence.live.on("file", self._choose)
@@ -80,6 +86,7 @@ class SchemaView:
     def show(self, service: TableService) -> None:
         """A table has been opened."""
         self._facts.show(service)
+        self._history.show(service)
         self._presence.show(service)
 
     def _ask_footers(self) -> None:

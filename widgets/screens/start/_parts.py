@@ -5,10 +5,12 @@ A summary is what `widgets.session.table_summaries` knows of one table.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
+from widgets.markup import NOTHING, Markup, html, join
 from widgets.text import (
     UNKNOWN,
     cut,
@@ -27,8 +29,9 @@ CATALOG_COLUMNS = (
     Column(key="version", label="Version", align="right", sortable=True),
     Column(key="age", label="Last commit", align="right", sortable=True),
     Column(key="files", label="Files", align="right", sortable=True, wide=True),
-    Column(key="size", label="Size", align="right", sortable=True),
-    Column(key="health", label="Log health", sortable=True, wraps=True),
+    Column(key="size", label="Size", align="right", sortable=True, wide=True),
+    Column(key="saved", label="Files to save", align="right", sortable=True),
+    Column(key="health", label="Finding", sortable=True, wraps=True),
     Column(key="place", label="Place", mono=True, wide=True, sortable=True),
 )
 
@@ -42,6 +45,7 @@ _KEYS: dict[str, Callable[[Any], Any]] = {
     "age": lambda summary: summary.timestamp,
     "files": lambda summary: summary.num_files,
     "size": lambda summary: summary.size_in_bytes,
+    "saved": lambda summary: summary.files_saved,
     "health": lambda summary: _gravity(summary),  # noqa: PLW0108 - defined below
 }
 
@@ -51,10 +55,52 @@ def is_sortable(key: str) -> bool:
     return key in _KEYS
 
 
-def filter_summaries(summaries: Sequence[Any], text: str) -> list[Any]:
-    """Those whose name or place holds the text, in any case."""
+UNREADABLE = "cannot be read"
+
+
+def findings_of(summary: Any) -> tuple[str, ...]:
+    """The kinds of what was found of a table, by which the list can be filtered."""
+    return (UNREADABLE,) if summary.problem is not None else tuple(summary.findings)
+
+
+def count_findings(summaries: Sequence[Any]) -> list[tuple[str, int]]:
+    """How many tables have a finding of each kind, the most frequent first."""
+    counted = Counter(kind for one in summaries for kind in findings_of(one))
+    return sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+
+
+def filter_summaries(summaries: Sequence[Any], text: str, finding: str = "") -> list[Any]:
+    """Those whose name or place holds the text, in any case, and that have the finding."""
     wanted = text.casefold()
-    return [one for one in summaries if wanted in f"{one.name}\n{one.shown}".casefold()]
+    return [
+        one
+        for one in summaries
+        if wanted in f"{one.name}\n{one.shown}".casefold()
+        and (not finding or finding in findings_of(one))
+    ]
+
+
+def render_findings(counted: Sequence[tuple[str, int]], chosen: str) -> Markup:
+    """A button for each kind; the chosen one is pressed, and lets all go when it is again."""
+    buttons = join(
+        html(
+            '<button type="button" data-do="finding" data-value="{}" aria-pressed="{}">{} '
+            "<small>{}</small></button>",
+            kind,
+            "true" if kind == chosen else "false",
+            kind,
+            format_count(number),
+        )
+        for kind, number in counted
+    )
+    return (
+        html(
+            '<div class="dx-kinds" role="group" aria-label="Tables with a finding">{}</div>',
+            buttons,
+        )
+        if counted
+        else NOTHING
+    )
 
 
 def sort_summaries(summaries: Sequence[Any], sort: tuple[str, bool] | None) -> list[Any]:
@@ -82,6 +128,7 @@ def build_summary_row(summary: Any, now: datetime) -> Row:
                  title=format_time(when) if when else None),
             _figure(summary.num_files, format_count, missing),
             _figure(summary.size_in_bytes, format_bytes, missing),
+            _figure(summary.files_saved, format_count, missing),
             _health(summary),
             Cell(text=cut_middle(summary.shown, 44), title=summary.shown, muted=True),
         ),
@@ -113,12 +160,14 @@ def _health(summary: Any) -> Cell:
     if summary.problem is not None:
         said = f"{summary.problem.problem} {summary.problem.reason}"
         return Cell(text=cut(summary.problem.problem, 64), title=cut(said, 600), tone="gone")
+    if summary.severity is None and summary.findings:
+        return Cell(text=", ".join(summary.findings), tone="none")
     if summary.severity is None:
         return Cell(text="nothing is wrong", muted=True, tone="good")
     more = (summary.num_findings or 1) - 1
     tail = f" (and {more} more)" if more else ""
     return Cell(
-        text=f"{summary.severity}: {cut(summary.finding, 64)}{tail}",
+        text=f"{summary.severity}: {cut(summary.finding, 52)}{tail}",
         title=cut(summary.finding, 600),
         tone=_TONES.get(summary.severity, "none"),
     )

@@ -10,8 +10,10 @@ from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.start._parts import (
     CATALOG_COLUMNS,
     build_summary_row,
+    count_findings,
     filter_summaries,
     is_sortable,
+    render_findings,
     sort_summaries,
     sum_up,
 )
@@ -113,6 +115,7 @@ class StartView:
         self._recent = LiveHtml(margin=0)
         self._pages = Pages(self._list, "tables", self._fill)
         self._filter = ""
+        self._finding = ""
         self._sort: tuple[str, bool] | None = None
         listed = build_filled_card(self._list)
         self.panel = build_stack(listed, self._field, self._recent)
@@ -120,6 +123,7 @@ class StartView:
         for part in (self._list, self._recent):
             part.on("choose", on_open)
         self._list.on("filter", self._filtered)
+        self._list.on("finding", self._choose_finding)
         self._list.on("sort", self._sorted)
         self._list.on("refresh", lambda _: self._refresh())
         state.param.watch(lambda *_: self._show(), ["table", "opening"])
@@ -162,10 +166,18 @@ class StartView:
         self._pages.rewind()
         self._fill()
 
+    def _choose_finding(self, finding: str) -> None:
+        self._finding = "" if finding == self._finding else cut(finding, 200)
+        self._pages.rewind()
+        self._fill()
+
     def _sorted(self, key: str) -> None:
         if is_sortable(key):
             was = self._sort
-            self._sort = (key, was is not None and was == (key, False))
+            # what can be saved is asked for by who wants the most of it
+            begins_with_most = key == "saved"
+            is_again = was is not None and was[0] == key
+            self._sort = (key, not was[1] if is_again and was else begins_with_most)
             self._pages.rewind()
             self._fill()
 
@@ -199,7 +211,8 @@ class StartView:
     def _render_list(self) -> Markup:
         assert self._summaries is not None  # asked for only where there is something to list
         every = self._summaries.list()
-        shown = sort_summaries(filter_summaries(every, self._filter), self._sort)
+        counted = count_findings(every)
+        shown = sort_summaries(filter_summaries(every, self._filter, self._finding), self._sort)
         offset, limit = self._pages.span(len(shown))
         now = datetime.now(UTC)
         rows = [build_summary_row(one, now) for one in shown[offset : offset + limit]]
@@ -216,10 +229,11 @@ class StartView:
             'value="{}" aria-label="Filter the tables" '
             'placeholder="Filter by name or place" autocomplete="off" spellcheck="false">'
             '<button type="button" data-do="refresh" data-value="">Refresh</button></div>'
-            "{}{}{}",
+            "{}{}{}{}",
             sum_up(every),
             problems,
             self._filter,
+            render_findings(counted, self._finding),
             waiting,
             table,
             self._pages.render(len(shown)),

@@ -8,7 +8,7 @@ from typing import Any
 from explorer.inspect import StatisticsReport
 from widgets.markup import Markup, html, join
 from widgets.text import cut, cut_middle, format_bytes, format_count, format_many, format_share
-from widgets.ui.bars import Bar, render_bars
+from widgets.ui.bars import Axes, Bar, render_bars
 from widgets.ui.table import Cell, Column, Row, render_table
 
 DASH = "\N{EN DASH}"
@@ -143,7 +143,13 @@ def render_ranges(column: str, ranges: Any) -> Markup:
         "<details><summary>As a table</summary><div>{}</div></details>",
         lead,
         said,
-        render_bars(label, bars, cut(first, 60), cut(last, 60)),
+        render_bars(
+            label,
+            bars,
+            axes=Axes(
+                across=cut(column, 60), up="files", ticks=[(0, cut(first, 60)), (1, cut(last, 60))]
+            ),
+        ),
         table,
     )
 

@@ -37,6 +37,9 @@ from widgets.ui.pieces import render_detail_head
 from widgets.ui.table import PAGE_ROWS, render_pager, render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
 
+FREE_COMMITS = 1_000
+"""Commits that are read for a file without being asked for: that takes a second."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Window:
@@ -119,7 +122,7 @@ class FilePart:
             rows,
             after=(self._vector, self._commits),
         )
-        self.panel = build_card(head.live, strip.live, commits.live, rows.live)
+        self.panel = build_card(head.live, strip.live, commits.live, rows.live, place="dx-beside")
         self.panel.visible = False
         self._vector.listen(self._fit_card)
         head.live.on("close", lambda _: state.param.update(file=""))
@@ -150,7 +153,7 @@ class FilePart:
                 stopped="Stopped before every commit was read.",
                 again="Find the commits",
             ),
-            offer=Offer(action="find", render=lambda _: _COMMITS_OFFER),
+            offer=Offer(action="find", render=_offer_commits),
         )
 
     def _rows_request(self) -> Request[_Rows, _Read]:
@@ -233,7 +236,7 @@ class FilePart:
         rows = [build_commit_row(found, total, self._by) for found in reversed(commits)]
         table = render_table(
             "Commits that hid rows of the file", COMMIT_COLUMNS, rows,
-            empty="No commit of the log that is left tells of it.",
+            empty="No commit in the remaining log tells of it.",
         )  # fmt: skip
         return (_CLICK if rows else NOTHING) + table
 
@@ -336,6 +339,11 @@ def _render_offer(action: str, label: str, cost: str) -> Markup:
 def _render_head(asked: _Path, _: FileVector | None) -> Markup:
     hint = html("<code>{}</code>", cut(asked.path, 300))
     return render_detail_head(asked.path, html("<h3>Hidden rows of a file</h3>"), hint)
+
+
+def _offer_commits(asked: _Vector) -> Markup | None:
+    """The commits of a short log are read without being asked for."""
+    return None if asked.file.snapshot.version < FREE_COMMITS else _COMMITS_OFFER
 
 
 _COMMITS_HEAD = html("<h4>By which commit</h4>")

@@ -18,7 +18,7 @@ from widgets.text import (
     format_short,
 )
 from widgets.theme import lane_of
-from widgets.ui.bars import Bar, render_bars
+from widgets.ui.bars import Axes, Bar, render_bars
 from widgets.ui.pieces import KeyFigure
 from widgets.ui.table import Cell, Column, Row, render_table
 
@@ -134,7 +134,11 @@ def render_strip(bins: Sequence[Any]) -> Markup:
         for part in bins
     ]
     label = f"Hidden rows by position, from {first:,} to {last:,}"
-    return render_bars(label, bars, f"row {first:,}", f"row {last:,}", top=1.0)
+    middle = (first + last) // 2
+    places = dict.fromkeys((first, middle, last))
+    ticks = [((place - first) / max(last - first, 1), f"{place:,}") for place in places]
+    axes = Axes(across="row of the file", up="share deleted", ticks=ticks, heights=("0%", "100%"))
+    return render_bars(label, bars, top=1.0, axes=axes)
 
 
 def _part_title(part: Any) -> str:

@@ -18,7 +18,7 @@ from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.text import format_count
-from widgets.ui.boxes import build_card, build_stack
+from widgets.ui.boxes import build_card, build_even_split, close_side, open_even_side
 from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
@@ -37,7 +37,7 @@ _DEFAULT_SORT = ("fraction_deleted", True)
 
 
 class VectorsView:
-    """The files with a vector, and below them the one that is selected."""
+    """The files with a vector, and beside them the one that is selected."""
 
     def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
@@ -45,7 +45,9 @@ class VectorsView:
         answer = Pane(self._render_vectors, head=_render_head, noun="files", export=_export)
         self._vectors = View(services, state, "vectors", _VECTORS, answer)
         self._file = FilePart(services, state)
-        self.panel = build_stack(build_card(answer.live), self._file.panel)
+        self.panel = build_even_split(build_card(answer.live), self._file.panel)
+        self._file.panel.param.watch(lambda _: self._fit_side(), "visible")
+        self._fit_side()
         self._vectors.listen(self._forget_sort)
         answer.live.on("file", self._choose)
         answer.live.on("sort", self._set_sort)
@@ -55,6 +57,10 @@ class VectorsView:
         """A table has been opened."""
         self._vectors.show(service)
         self._file.show(service)
+
+    def _fit_side(self) -> None:
+        fit = open_even_side if self._file.panel.visible else close_side
+        fit(self.panel, self._file.panel)
 
     def _choose(self, path: str) -> None:
         self._state.file = "" if path == self._state.file else path

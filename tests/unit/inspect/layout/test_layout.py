@@ -20,7 +20,7 @@ from explorer.errors import InvalidArgumentError
 from explorer.inspect.layout.overlap import Depths, depths_of
 from explorer.inspect.layout.sizes import partition_numbers
 from tests.demo_story import LATELY, copy_demo
-from tests.tables import FEATURE_PROTOCOL, Action, LogFolder, add, metadata, remove
+from tests.tables import FEATURE_PROTOCOL, Action, LogFolder, add, metadata, remove, vector
 
 MB = 2**20
 
@@ -112,6 +112,37 @@ def test_partitions_under_mapped_and_mixed_keys_are_the_same(folder: LogFolder) 
     snapshot = table_of(folder, files, partitionColumns=["part"])
     rows = look.file_layout(snapshot).partitions.to_pylist()
     assert sorted(row["num_files"] for row in rows) == [1, 3]
+
+
+def test_partitions_tell_their_live_rows_and_unknown_is_not_zero(folder: LogFolder) -> None:
+    def counted(rows: int) -> dict[str, str]:
+        return {"stats": json.dumps({"numRecords": rows})}
+
+    files = [
+        add("a", partitionValues={"part": "x"}, **counted(7)),
+        add("b", partitionValues={"part": "x"}, deletionVector=vector(), **counted(9)),
+        add("c", partitionValues={"part": "y"}, **counted(5)),
+        add("d", partitionValues={"part": "y"}),
+    ]
+    snapshot = table_of(folder, files, partitionColumns=["part"])
+    rows = look.file_layout(snapshot).partitions.to_pylist()
+    found = {dict(row["partition"])["part"]: row["num_rows"] for row in rows}
+    assert found == {"x": 14, "y": None}
+
+
+@pytest.mark.parametrize(("number", "size", "is_wrong"), [(49, 1, False), (50, 1, True),
+                                                          (50, 128 * MB, False)])  # fmt: skip
+def test_many_thin_partitions_are_too_many(
+    folder: LogFolder, number: int, size: int, is_wrong: bool
+) -> None:
+    files = [file for at in range(number) for file in sized(f"p{at}", size)]
+    found = look.file_layout(table_of(folder, files, partitionColumns=["part"]), 128 * MB)
+    assert found.has_too_many_partitions is is_wrong
+    assert found.partition_verdict.startswith("Too many partitions: 50 of 50") is is_wrong
+
+
+def test_a_table_without_partitions_has_no_verdict_on_them(folder: LogFolder) -> None:
+    assert look.file_layout(table_of(folder, [add("a")])).partition_verdict == ""
 
 
 def bounds(low: int, high: int) -> str:

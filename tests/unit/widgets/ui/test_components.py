@@ -232,3 +232,15 @@ def test_messages_that_nobody_asked_for_are_ignored() -> None:
     assert heard == []
     html._handle_msg({"action": "open", "value": "7"})
     assert heard == ["7"]
+
+
+def test_times_of_a_column_can_be_shown_by_another_clock() -> None:
+    when = Column(key="when", label="Committed (UTC)")
+    said = Column(key="said", label="Says", sortable=True)
+    text = "2026-10-20 21:25:56 UTC"
+    shown = render_table("Times", [when, said], [Row(cells=(Cell(text=text), Cell(text=text)))])
+    assert shown.count("<time ") == 1
+    assert '<time datetime="2026-10-20T21:25:56Z" title="2026-10-20 21:25:56 UTC">' in shown
+    assert shown.count("data-zone") == 1
+    other = render_table("Times", [when], [Row(cells=(Cell(text="unknown"),))])
+    assert "<time" not in other

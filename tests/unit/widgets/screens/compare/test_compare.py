@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from explorer.errors import Problem
 from explorer.progress import Progress, Watch
+from tests.change_feeds import Feed
 from tests.tables import PROTOCOL, SCHEMA, LogFolder, add, metadata, remove
 from tests.unit.widgets.page.test_explorer_view import Page
 from widgets.session.asking import Question
@@ -45,7 +47,7 @@ def orders(folder: Path) -> Path:
 def test_a_comparison_says_in_a_sentence_what_differs(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path), view="compare", version=2, older=0)
     assert (
-        "From version 0 to 2: 1 file came and 1 went, 6 rows fewer; "
+        "From version 0 to 2: 1 file added and 1 removed, 6 rows fewer; "
         "the schema differs; the properties differ; other features in use." in page.html
     )
     assert "note" in page.html
@@ -55,8 +57,9 @@ def test_a_comparison_says_in_a_sentence_what_differs(tmp_path: Path) -> None:
 
 def test_layers_that_are_the_same_are_called_so(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path), view="compare", version=1, older=0)
-    assert "The schemas are the same, field by field." in page.html
-    assert "They are the same." in page.html
+    assert "The same: schema, properties, protocol." in page.html
+    assert "<h3>Schema</h3>" not in page.html
+    assert "<h3>Properties and protocol</h3>" not in page.html
     assert "the schema differs" not in page.html
 
 
@@ -128,8 +131,8 @@ def test_the_exported_files_hold_both_sides(
     files = next(part for part in page.parts() if 'data-do="kind"' in part.html)
     files._handle_msg({"action": "export", "value": ""})
     lines = saved["files-0-to-1.csv"].splitlines()
-    assert lines[1].startswith("came,new.parquet,,,300,,4,,0,")
-    assert lines[2].startswith("went,old.parquet,,100,,10,,0,,")
+    assert lines[1].startswith("added,new.parquet,,,300,,4,,0,")
+    assert lines[2].startswith("removed,old.parquet,,100,,10,,0,,")
 
 
 def test_a_restore_is_planned_on_demand_and_changes_nothing(tmp_path: Path) -> None:
@@ -254,16 +257,16 @@ def test_an_application_that_moved_on_is_told_from_properties_that_differ(tmp_pa
     log.commit(2, [metadata(configuration={"owner": "ann"})])
     innocent = Page().open(log.root, view="compare", version=1, older=0)
     problem = Page().open(log.root, view="compare", version=2, older=1)
-    assert "no file differs; 1 application transaction moved on." in innocent.html
+    assert "no file differs; 1 application transaction advanced." in innocent.html
     assert "the properties differ" not in innocent.html
     assert "no file differs; the properties differ." in problem.html
-    assert "moved on" not in problem.html
+    assert "advanced" not in problem.html
 
 
-def test_exact_rows_of_the_same_files_need_no_session(tmp_path: Path) -> None:
+def test_rows_of_the_same_files_are_not_offered_to_be_counted(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path), view="compare", version=3, older=2)
-    page.do("exact")
-    assert "Exactly: no row differs." in page.html
+    assert "The same: schema, properties, protocol, files and rows." in page.html
+    assert 'data-do="exact"' not in page.html
 
 
 _WITHOUT_JAVA = """
@@ -286,3 +289,52 @@ def test_without_java_the_exact_rows_say_what_is_missing(tmp_path: Path) -> None
     assert "dx-error" in done.stdout
     assert "Java" in done.stdout
     assert "Count the rows that differ, and show some" in done.stdout
+
+
+def people(folder: Path, name: str = "people") -> Path:
+    """Version 1 has two people in two cities; 2 changes one of them and adds a third."""
+    feed = Feed(folder / name, metadata(schemaString=SCHEMA, partitionColumns=["part"]))
+    feed.file("a", id=[1])
+    feed.file("b", id=[2])
+    feed.file("c", id=[2, 3])
+    where = [{"partitionValues": {"part": city}} for city in ("Oslo", "<b>")]
+    feed.commit(add("a", **where[0]), add("b", **where[1]))
+    feed.commit(
+        remove("b", size=100, **where[1]),
+        add("c", size=300, **where[1]),
+        remove("a", size=100, **where[0]),
+        add("a2", size=50, partitionValues={"part": "Rome"}),
+    )
+    shutil.copy(feed.folder.root / "a", feed.folder.root / "a2")
+    return feed.folder.root
+
+
+def test_rows_stand_side_by_side_with_changed_cells_marked(tmp_path: Path) -> None:
+    page = Page().open(people(tmp_path), view="compare", version=2, older=1)
+    assert "1 row inserted, 1 row changed. Rows are the same by id." in page.html
+    assert '<td class="dx-left dx-differs" title="Oslo → Rome">' in page.html
+    assert "<del>Oslo</del> <ins>Rome</ins>" in page.html
+
+
+def test_what_moved_is_drawn_by_partition(tmp_path: Path) -> None:
+    page = Page().open(people(tmp_path), view="compare", version=2, older=1)
+    moved = page.html.partition("What moved by partition")[2].partition("</table>")[0]
+    assert moved.index("part=&lt;b&gt;") < moved.index("part=Oslo") < moved.index("part=Rome")
+    assert "--share:100.0%" in moved
+    assert "+300 B \N{MINUS SIGN}100 B" in moved
+
+
+def test_another_table_is_compared_with_and_goes_into_the_address(tmp_path: Path) -> None:
+    here, there = people(tmp_path), people(tmp_path, "copy")
+    page = Page().open(here, view="compare", version=1)
+    page.do("other", str(there))
+    assert page.state.address.other == str(there)
+    assert "From version 1 here to version 2 of copy" in page.html
+    assert "<del>Oslo</del> <ins>Rome</ins>" in page.html
+    assert "What restoring version" not in page.html
+    page.do("older", "1")
+    assert "From version 1 here to version 1 of copy: no file differs" in page.html
+    page.do("other", str(tmp_path / "nowhere"))
+    assert 'role="alert"' in page.html
+    page.do("other", "")
+    assert "From version 0 to 1" in page.html

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import base64
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import explorer
+import explorer.inspect as look
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 from tests.unit.widgets.page.test_explorer_view import Page
-from widgets.screens.engines._parts import build_engine_row, matches, render_engine, tell_why
+from widgets.screens.engines._parts import (
+    build_engine_row,
+    matches,
+    render_engine,
+    tell_note,
+    tell_stoppers,
+)
 from widgets.screens.engines.ask import EngineAnswer, read_engines
 from widgets.session.tables import TableService
 from widgets.ui.live_html import LiveHtml
@@ -50,7 +58,7 @@ def test_a_plain_table_is_read_by_engines_that_a_vector_stops(tmp_path: Path) ->
     vectors = answer(table(tmp_path / "vectors", "deletionVectors"))
     assert row(plain, "daft")["can_read"] == "yes"
     assert row(vectors, "daft")["can_read"] == "no"
-    assert tell_why(row(vectors, "daft"), "read") == "deletionVectors"
+    assert tell_stoppers(row(vectors, "daft"), "read") == "deletionVectors"
     assert "deletionVectors stops" in vectors.sentence
     assert "no reader is known to be stopped" in plain.sentence
 
@@ -63,7 +71,7 @@ def test_unknown_is_told_as_unknown_and_never_as_no(tmp_path: Path) -> None:
         shown = build_engine_row(one, "write", None)
         assert shown.cells[2].text == "unknown"
         assert shown.cells[3].text == "unknown"
-        assert tell_why(one, "write").startswith("no source says")
+        assert tell_note(one, "write").startswith("no source says")
 
 
 def test_each_verdict_stands_with_its_source_and_day(tmp_path: Path) -> None:
@@ -94,7 +102,7 @@ def test_the_view_filters_by_direction_and_verdict(tmp_path: Path) -> None:
     page.do("filter", "daft")
     assert page.html.count('data-do="engine"') == 1
     page.do("engine", "daft")
-    assert "What it rests on" in page.html
+    assert "Based on" in page.html
     page.do("close")
     page.do("filter", "no such engine")
     assert "No engine matches." in page.html
@@ -116,7 +124,7 @@ def test_a_message_that_cannot_be_meant_changes_nothing(
 
 def test_a_refused_table_still_says_who_can_read_it(tmp_path: Path) -> None:
     page = Page().open(table(tmp_path, EVIL), view="engines")
-    assert "engines are proven to read this table" in page.html
+    assert "engines can read this table" in page.html
     assert EVIL not in page.html
     assert "onerror=window.ran=1" in page.html
     page.do("engine", "delta-spark")
@@ -143,3 +151,33 @@ def test_the_protocol_view_leads_to_the_engines(tmp_path: Path) -> None:
     assert "deletionVectors stops" in page.html
     page.do("engines")
     assert page.state.view == "engines"
+
+
+def test_engines_of_this_table_come_first_with_their_commits(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "orders")
+    info = {"operation": "WRITE", "engineInfo": "Apache-Spark/3.5.0 Delta-Lake/3.2.0"}
+    log.commit(0, [{"commitInfo": info}, PROTOCOL, metadata(), add("a.parquet")])
+    for version, told in ((1, "Daft/0.3"), (2, "Daft/0.4"), (3, EVIL)):
+        log.commit(version, [{"commitInfo": {"engineInfo": told}}])
+    log.commit(4, [add("b.parquet")])
+    used = look.engines_in_use(explorer.open_table(log.root)).to_pylist()
+    assert [(row["engine"], row["num_commits"], row["last_version"]) for row in used] == [
+        ("daft", 2, 2),
+        (None, 1, 4),
+        (None, 1, 3),
+        ("delta-spark", 1, 0),
+    ]
+    assert used[0]["engine_info"] == "Daft/0.4"
+    page = Page().open(log.root, view="engines")
+    assert "Daft (2 commits here)" in page.html
+    first, second = page.html.split('data-do="engine"')[1:3]
+    assert first.startswith(' data-value="daft"')
+    assert second.startswith(' data-value="delta-spark"')
+    assert "engine not recorded" in page.html
+    assert EVIL not in page.html
+
+
+def test_the_sentence_and_the_filter_count_the_same(tmp_path: Path) -> None:
+    page = Page().open(table(tmp_path, "deletionVectors"), view="engines")
+    (number,) = re.findall(r"(\d+) of \d+ engines can read", page.html)
+    assert f">can {number}<" in page.html

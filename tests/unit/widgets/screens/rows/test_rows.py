@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import explorer.inspect as look
 from tests.tables import PROTOCOL, LogFolder, add, metadata, remove
 from tests.unit.widgets.page.test_explorer_view import Page
-from widgets.screens.rows.ask import PREVIEW_ROWS
-from widgets.screens.rows.parts import COLUMNS_SHOWN, render_rows, value_cell
+from widgets.screens.rows._columns import Columns
+from widgets.screens.rows.ask import PREVIEW_ROWS, Rows, plain_rows, sort_rows
+from widgets.screens.rows.parts import COLUMNS_SHOWN, Grid, render_rows, value_cell
 from widgets.ui.live_html import LiveHtml
 
 
@@ -121,3 +126,86 @@ def test_columns_beyond_those_shown_are_counted() -> None:
     assert "3 more columns are not shown." in html
     assert f"c{COLUMNS_SHOWN - 1}<" in html
     assert f"c{COLUMNS_SHOWN}<" not in html
+
+
+def rows_of(**columns: list[Any]) -> Rows:
+    return plain_rows(pa.table(columns))
+
+
+def test_rows_are_sorted_by_their_values_with_null_last() -> None:
+    found = rows_of(n=[10, None, 9], d=[Decimal("10.5"), Decimal("9.5"), None])
+    assert [row["n"] for row in sort_rows(found, "n", descending=False).rows] == [9, 10, None]
+    assert [row["n"] for row in sort_rows(found, "n", descending=True).rows] == [10, 9, None]
+    by_decimal = sort_rows(found, "d", descending=False)
+    assert [row["d"] for row in by_decimal.rows] == ["9.5", "10.5", None]
+    assert by_decimal.frame["n"].to_pylist() == [None, 10, 9]
+
+
+def test_decimals_stand_right_like_all_numbers() -> None:
+    found = rows_of(d=[Decimal("10.5")], name=["x"])
+    html = render_rows("Rows", found.names, found.rows, Grid(numbers=found.numbers))
+    assert '<td class="dx-right">10.5</td>' in html
+    assert '<td class="dx-left">x</td>' in html
+
+
+def test_columns_are_found_hidden_and_pinned() -> None:
+    names = [f"c{at}" for at in range(300)]
+    columns = Columns().pin("c7").pin("c3").search("C29")
+    assert columns.shown(names) == ["c7", "c3", "c29", *(f"c29{at}" for at in range(10))]
+    assert columns.num_pinned(names) == 2
+    assert Columns().toggle("c1").shown(["c0", "c1", "c2"]) == ["c0", "c2"]
+    assert Columns().toggle("c1").pin("c1").shown(["c0", "c1"]) == ["c1", "c0"]
+    assert columns.among(["c3", "x"]).pinned == ("c3",)
+
+
+def test_columns_are_sorted_and_pinned_on_the_page(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path).root, view="rows", version=0)
+    page.do("sort", "id")
+    page.do("sort", "id")
+    table = page.html.partition("<caption>Rows</caption>")[2]
+    assert 'aria-sort="descending"' in table
+    assert table.index(">9<") < table.index(">0<")
+    page.do("pin", "part")
+    head = page.html.partition("<caption>Rows</caption>")[2].partition("</thead>")[0]
+    assert head.index('data-value="part"') < head.index('data-value="id"')
+
+
+def test_an_unknown_column_is_answered_with_the_nearest(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path).root, view="rows", where="prat = 'x'")
+    assert "Did you mean part?" in page.html
+    assert 'data-names="[&quot;id&quot;' not in page.html
+    page.do("where", "id = 12")
+    assert 'data-names="[&quot;id&quot;, &quot;part&quot;]"' in page.html
+
+
+def test_the_values_of_a_clicked_row_lead_to_their_commits(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path).root, view="rows", version=1)
+    assert "Who set the values" not in page.html
+    page.do("row", "12")
+    assert "<code>id = 12</code>" in page.html
+    page.do("blame")
+    assert "Inserted the row in version 1 (WRITE)" in page.html
+    page.do("key", "")
+    assert "id = 12 AND part = &#x27;row 12&#x27;" in page.html
+    page.do("blame")
+    page.do("commit", "1")
+    assert (page.state.view, page.state.version) == ("timeline", 1)
+
+
+def test_rows_are_asked_for_by_what_tells_them_apart() -> None:
+    day, time = date(2026, 11, 1), datetime(2026, 11, 1, 10, 22, 3, 5, tzinfo=UTC)
+    table = pa.table(
+        {
+            "name": ["a", "it's"],
+            "order_id": [1, 2],
+            "day": [day, date(2026, 11, 2)],
+            "time": pa.array([time, None], pa.timestamp("us", "UTC")),
+            "price": [1.5, 2.5],
+            "same": [1, 1],
+        }
+    )
+    assert look.key_columns(table) == ["order_id", "name", "day"]
+    assert look.row_condition(table, 1, ["name", "time"]) == "name = 'it\\'s' AND time IS NULL"
+    found = look.row_condition(table, 0, ["day", "time"])
+    assert found == "day = DATE '2026-11-01' AND time = TIMESTAMP '2026-11-01 10:22:03.000005Z'"
+    assert look.row_condition(table, 0, ["price"]) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pyarrow as pa
 import explorer
 import explorer.inspect as look
 from tests.data_tables import DataTable, field, mapped, struct
+from tests.tables import PROTOCOL, LogFolder, metadata
 from tests.unit.widgets.page.test_explorer_view import Page
 
 RENAMED = struct(mapped("id", "long", "id", 1), mapped("note", "string", "col-8f2b", 2))
@@ -62,3 +64,15 @@ def test_a_wider_type_is_told_from_one_that_never_changed(tmp_path: Path) -> Non
     assert "type widened: integer to long" in found[0]
     assert "type widened" not in found[1]
     assert "was widened" not in found[1]
+
+
+def test_the_history_of_the_schema_leads_from_a_field_to_its_commit(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    note = field("note", "string", comment="<b>")
+    for version, fields in enumerate(([field("id", "long")], [field("id", "long"), note])):
+        schema = json.dumps(struct(*fields))
+        log.commit(version, [*([] if version else [PROTOCOL]), metadata(schemaString=schema)])
+    page = Page().open(log.root, view="schema")
+    assert "The schema changed in 1 version, last in version 1: 1 added." in page.html
+    page.do("commit", "1")
+    assert (page.state.view, page.state.version) == ("timeline", 1)

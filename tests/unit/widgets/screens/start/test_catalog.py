@@ -14,7 +14,13 @@ import explorer
 from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.progress import Watch
 from tests.tables import PROTOCOL, LogFolder, add, metadata
-from widgets.screens.start._parts import build_summary_row, filter_summaries, sort_summaries, sum_up
+from widgets.screens.start._parts import (
+    build_summary_row,
+    count_findings,
+    filter_summaries,
+    sort_summaries,
+    sum_up,
+)
 from widgets.session import catalog as catalogs
 from widgets.session.catalog import Offered, parse_catalog, read_catalog, scan_tables
 from widgets.session.table_summaries import AT_ONCE, TableSummaries, TableSummary
@@ -91,6 +97,27 @@ def test_a_broken_file_is_refused_without_quoting_it(tmp_path: Path, name: str) 
         read_catalog(place)
     assert SECRET not in str(error.value.as_dict())
     assert error.value.__cause__ is None
+
+
+def test_the_list_counts_findings_filters_by_one_and_sorts_by_what_can_be_saved() -> None:
+    few = TableSummary(shown="/a", name="a", findings=("wrong hint",), files_saved=2)
+    many = TableSummary(shown="/b", name="b", findings=("wrong hint", "small files"), files_saved=9)
+    unknown = TableSummary(shown="/c", name="c")
+    every = [few, unknown, many]
+    assert count_findings(every) == [("wrong hint", 2), ("small files", 1)]
+    assert filter_summaries(every, "", "small files") == [many]
+    assert filter_summaries(every, "a", "wrong hint") == [few]
+    assert sort_summaries(every, ("saved", True)) == [many, few, unknown]
+
+
+def test_a_table_of_many_small_files_says_what_a_compaction_saves(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "small")
+    log.commit(0, [PROTOCOL, metadata(), *(add(f"{n}.parquet", size=10) for n in range(20))])
+    summaries = TableSummaries([Offered(target=str(log.root))])
+    summaries.follow(lambda: None)
+    (found,) = settled(summaries)
+    assert (found.files_saved, found.findings) == (19, ("small files",))
+    assert found.severity is None
 
 
 def test_tables_are_found_below_a_folder_and_not_within_tables(tmp_path: Path) -> None:
@@ -263,9 +290,9 @@ def test_unknown_figures_are_not_zero() -> None:
     now = datetime(2026, 11, 1, tzinfo=UTC)
     waiting = [cell.text for cell in build_summary_row(ROWS[2], now).cells]
     failed = [cell.text for cell in build_summary_row(ROWS[3], now).cells]
-    assert waiting[1:6] == ["\N{HORIZONTAL ELLIPSIS}"] * 5
+    assert waiting[1:7] == ["\N{HORIZONTAL ELLIPSIS}"] * 6
     assert failed[1:3] == ["unknown", "unknown"]
-    assert failed[5] == "nothing is wrong"
+    assert failed[6] == "nothing is wrong"
 
 
 def test_the_sum_counts_what_is_wrong() -> None:

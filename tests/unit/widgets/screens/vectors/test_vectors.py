@@ -117,7 +117,6 @@ def test_what_was_hidden_before_the_log_begins_is_told_so(tmp_path: Path) -> Non
         (log.log / f"{version:020}.json").unlink()
     assert commits_behind(log.root) == [(0, 1, {1, 3}), (3, 3, set(range(500, 600)))]
     page = Page().open(log.root, view="vectors", file=PATH)
-    page.do("find")
     assert "1 or before" in page.html
 
 
@@ -157,7 +156,6 @@ def test_no_zoom_leaves_the_file(tmp_path: Path, move: str) -> None:
 
 def test_hidden_rows_are_shown_as_they_were_with_the_version_that_hid_them(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path).root, view="vectors", file=PATH)
-    page.do("find")
     page.do("rows")
     assert "row 3<" in page.html
     assert "row 4<" not in page.html
@@ -168,9 +166,17 @@ def test_hidden_rows_are_shown_as_they_were_with_the_version_that_hid_them(tmp_p
     assert "76\N{EN DASH}100 of 102 hidden rows" in page.html
 
 
+def test_a_row_leads_to_the_commit_that_hid_it_in_two_clicks(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path).root, view="vectors")
+    page.do("file", PATH)
+    page.do("rows")
+    rows = page.html.partition("Hidden rows as they were")[2]
+    assert "version 1" in rows
+    assert "version 3" in rows
+
+
 def test_the_rows_of_one_commit_are_shown_alone(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path).root, view="vectors", file=PATH)
-    page.do("find")
     page.do("by", "3")
     assert "Rows 0 to 999 of 1,000: 100 hidden by version 3" in page.html
     page.do("rows")
@@ -211,7 +217,6 @@ def test_rows_that_spark_hid_are_shown_as_they_were() -> None:
     root = CORPUS / "tables" / "kernel-table-with-dv-small"
     (path,) = explorer.open_table(root).snapshot().files(["path"]).column("path").to_pylist()
     page = Page().open(root, view="vectors", file=path)
-    page.do("find")
     page.do("rows")
     assert "2 of 10 rows are hidden" in page.html
     assert "1\N{EN DASH}2 of 2 hidden rows" in page.html

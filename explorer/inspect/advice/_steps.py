@@ -1,0 +1,196 @@
+"""The steps that each fact asks for, as far as they are worth their cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.inspect.advice.ranking import FEWEST_FILES, Step
+from explorer.inspect.files.folder_files import Folder
+from explorer.inspect.files.row_deletions import deletion_vectors
+from explorer.inspect.health.findings import Severity
+from explorer.inspect.health.table_health import Health
+from explorer.inspect.layout.sizes import Layout
+from explorer.inspect.reach.reachability import Reachability
+from explorer.progress import Watch
+from explorer.protocol.byte_sizes import render_byte_size
+from explorer.scan.live_file_reads import read_live_files
+from explorer.table.counts import count
+from explorer.table.frames import sum_of
+from explorer.table.snapshot import Snapshot
+
+MANY_FILES: Final = 100
+"""From so many files to save on, small files are what a reader waits for."""
+
+LEAST_HIDDEN: Final = 0.05
+"""Of all rows; below that a purge frees little."""
+
+MUCH_HIDDEN: Final = 0.3
+
+LEAST_DELETABLE: Final = 0.1
+"""Of the bytes of the folder; below that a vacuum frees little."""
+
+MUCH_DELETABLE: Final = 0.5
+
+# what an operation costs, and what it is good for; by its verb
+_REPAIRS: Final[dict[str, tuple[str, str]]] = {
+    "checkpoint": (
+        "Writes one checkpoint; no data file is touched.",
+        "Readers no longer replay the commits before it.",
+    ),
+    "clean-log": (
+        "Deletes log files; the versions that only they describe can no longer be read.",
+        "The log gets smaller, and listing it faster.",
+    ),
+    "vacuum": (
+        "Deletes files; the versions that need them can no longer be read.",
+        "The folder gets smaller.",
+    ),
+    "repair hint": ("Writes one small file.", "Readers begin at the newest checkpoint."),
+    "repair checkpoint": ("Writes one checkpoint.", "Readers meet no broken checkpoint."),
+    "repair files": (
+        "Commits that files are gone; their rows stay lost.",
+        "Queries no longer fail on them.",
+    ),
+    "repair statistics": (
+        "Reads the files that lack statistics and commits them.",
+        "Queries can skip those files.",
+    ),
+}
+
+
+def steps_of_health(found: Health) -> Iterator[Step]:
+    """A step for each error and warning, and for each note that an operation mends."""
+    for row in found.findings.to_pylist():
+        if row["severity"] == "note" and row["repair"] is None:
+            continue
+        operation, arguments = _operation_of(row["repair"])
+        cost, benefit = _worth_of(row, operation, arguments)
+        yield Step(
+            source="health",
+            severity=row["severity"],
+            problem=row["problem"],
+            cost=cost,
+            benefit=benefit,
+            operation=operation,
+            arguments=arguments,
+        )
+
+
+def steps_of_layout(found: Layout) -> Iterator[Step]:
+    """One step where a compaction leaves far fewer files."""
+    worth = found.partitions.filter(pc.greater(found.partitions.column("files_saved"), 0))
+    saved = sum_of(worth.column("files_saved"))
+    if saved < FEWEST_FILES:
+        return
+    share = saved / max(1, found.num_files)
+    small = sum_of(worth.column("small_files"))
+    severity: Severity = "warning" if saved >= MANY_FILES and share >= 0.5 else "note"
+    yield Step(
+        source="layout",
+        severity=severity,
+        problem=f"{small:,} of {count(found.num_files, 'file')} are below the target of "
+        f"{render_byte_size(found.target)}.",
+        cost=f"Rewrites {render_byte_size(sum_of(worth.column('small_bytes')))}.",
+        benefit=f"{saved:,} fewer files to open.",
+        operation="optimize",
+        arguments={"what": "compact"},
+        gain=share,
+    )
+
+
+def steps_of_vectors(snapshot: Snapshot, watch: Watch) -> Iterator[Step]:
+    """One step where deletion vectors hide many rows."""
+    files = read_live_files(snapshot, ["size", "deletion_vector"], watch, "Reading the log")
+    files = files.filter(files.column("deletion_vector").is_valid())
+    if not files.num_rows:
+        return
+    frame = deletion_vectors(snapshot, progress=watch.progress, cancel=watch.cancel)
+    hidden, rows = snapshot.num_deleted_rows, snapshot.num_rows
+    if not hidden or rows is None:
+        return
+    share = hidden / (hidden + rows)
+    if share < LEAST_HIDDEN:
+        return
+    yield Step(
+        source="vectors",
+        severity="warning" if share >= MUCH_HIDDEN else "note",
+        problem=f"Deletion vectors hide {count(hidden, 'row')} of "
+        f"{hidden + rows:,} ({share:.0%}) in {count(files.num_rows, 'file')}.",
+        cost=f"Rewrites {render_byte_size(sum_of(files.column('size')))}.",
+        benefit=f"Readers skip no hidden rows; {_freed(files, frame)}.",
+        operation="optimize",
+        arguments={"what": "purge"},
+        gain=share,
+    )
+
+
+def steps_of_reach(found: Reachability) -> Iterator[Step]:
+    """What is odd about the retentions, which only properties mend."""
+    for note in found.notes:
+        yield Step(
+            source="reach",
+            severity="note",
+            problem=note,
+            cost="Commits one change of properties.",
+            benefit="Versions can be read for as long as is meant.",
+            operation="set-properties",
+        )
+
+
+def steps_of_folder(found: Folder) -> Iterator[Step]:
+    """One step where the next vacuum frees much of the folder."""
+    bytes_of = {row["part"]: row for row in found.sizes.select(["part", "num_files", "bytes"])
+                .to_pylist()}  # fmt: skip
+    total = sum(row["bytes"] for row in bytes_of.values())
+    deletable = bytes_of.get("deletable", {"num_files": 0, "bytes": 0})
+    share = deletable["bytes"] / total if total else 0.0
+    if found.unread is not None or share < LEAST_DELETABLE:
+        return
+    yield Step(
+        source="reach",
+        severity="warning" if share >= MUCH_DELETABLE else "note",
+        problem=f"{render_byte_size(deletable['bytes'])} of the folder's "
+        f"{render_byte_size(total)} belong to no version within retention.",
+        cost=f"Permanently deletes {count(deletable['num_files'], 'file')}; versions that need "
+        "them can no longer be read.",
+        benefit=f"Frees {render_byte_size(deletable['bytes'])}.",
+        operation="vacuum",
+        gain=share,
+    )
+
+
+def _freed(files: pa.Table, frame: pa.Table) -> str:
+    sizes, parts = files.column("size").to_pylist(), frame.column("fraction_deleted").to_pylist()
+    freed = sum(int(size * (part or 0.0)) for size, part in zip(sizes, parts, strict=True))
+    return f"the next vacuum then frees about {render_byte_size(freed)}"
+
+
+def _operation_of(repair: str | None) -> tuple[str | None, dict[str, str]]:
+    """`repair hint` as the operation and what its form holds."""
+    words = (repair or "").split()
+    if not words:
+        return None, {}
+    if words[0] == "repair" and len(words) == 2:
+        return "repair", {"what": words[1]}
+    if words[:2] == ["restore", "--version"] and len(words) == 3:
+        return "restore", {"version": words[2]}
+    return words[0], {}
+
+
+def _worth_of(
+    row: dict[str, Any], operation: str | None, arguments: dict[str, str]
+) -> tuple[str, str]:
+    """Cost and benefit of what mends a finding."""
+    if operation is None:
+        return "No operation mends it.", row["remedy"] or row["reason"]
+    if operation == "restore":
+        return (
+            f"Commits version {arguments['version']} again; what was done since is undone.",
+            row["remedy"] or "The table can be read.",
+        )
+    key = " ".join([operation, *arguments.values()])
+    return _REPAIRS.get(key, ("See its plan.", row["remedy"] or row["reason"]))

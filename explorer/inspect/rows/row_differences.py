@@ -1,0 +1,296 @@
+"""The rows that differ between two versions, of one table or of two, side by side.
+
+Only files that differ are read, in this process; `explorer.pipeline.diff_rows` counts rows of any
+number of files on Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.comparison.file_changes import FileChanges
+from explorer.comparison.matched_fields import MatchedField, match_schemas
+from explorer.comparison.versions import diff
+from explorer.errors import InvalidArgumentError
+from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
+from explorer.inspect.rows.row_condition import key_columns
+from explorer.inspect.rows.row_search import in_both
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.byte_sizes import render_byte_size
+from explorer.rows.data_file.data_file import FILE_COLUMNS
+from explorer.rows.layout import layout_of
+from explorer.rows.python_values import plain_values
+from explorer.rows.read import RowScan
+from explorer.rows.request import build_request
+from explorer.rows.row_values import row_objects
+from explorer.table.counts import count
+from explorer.table.frames import sum_of
+from explorer.table.snapshot import Snapshot
+from explorer.table.table import Table
+
+MOST_BYTES: Final = 64 * 2**20
+"""Bytes of files that are read unless the caller allows more."""
+MOST_ROWS: Final = 200_000
+"""Rows of both sides that are held at once."""
+_LOOKED_AT: Final = 1_000
+"""Rows by which a key is looked for."""
+_ROW_ID: Final = "_row_id"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowDifferences:
+    """Rows that one version has and the other has not; rows that were only rewritten are none.
+
+    - `deleted` and `inserted`: rows of the older and of the newer version, with the columns of
+      both, called as in the newer
+    - `before` and `after`: two sides of the same rows, one below the other in the same order.
+      They are the same by `key`: row ids (`_row_id`), or a column; () where nothing tells
+    - `files_read`, `bytes_read`: what was read for it
+    - `reason`: why nothing was read, such as too many files; None where all that differs was
+    """
+
+    older: int
+    newer: int
+    inserted: pa.Table
+    deleted: pa.Table
+    before: pa.Table
+    after: pa.Table
+    key: tuple[str, ...]
+    files_read: int
+    bytes_read: int
+    reason: str | None = None
+
+    @property
+    def sentence(self) -> str:
+        """How many rows differ, and by what the same row was told."""
+        if self.reason is not None:
+            return f"The rows are not shown: {self.reason}."
+        kinds = (("inserted", self.inserted), ("deleted", self.deleted), ("changed", self.after))
+        told = [f"{count(rows.num_rows, 'row')} {kind}" for kind, rows in kinds if rows.num_rows]
+        text = f"{', '.join(told)}." if told else "No row differs."
+        if self.after.num_rows:
+            by = "row id" if self.key == (_ROW_ID,) else ", ".join(self.key)
+            text += f" Rows are the same by {by}."
+        size = render_byte_size(self.bytes_read)
+        return f"{text} {count(self.files_read, 'file')} read ({size})."
+
+
+def row_differences(
+    older: Snapshot,
+    newer: Snapshot,
+    key: Sequence[str] | None = None,
+    *,
+    most_bytes: int = MOST_BYTES,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> RowDifferences:
+    """The rows that differ, by reading the files that differ.
+
+    The same row is known again by its row id where one table tracks rows in both versions, else
+    by the columns `key`, else by a column that tells the rows apart on both sides. Raises
+    `InvalidArgumentError` for a key that is not in both versions, and what reading rows raises.
+    """
+    watch = Watch(progress=progress, cancel=cancel)
+    shared = _shared_columns(older, newer)
+    unknown = [name for name in key or () if name not in shared.values()]
+    if unknown:
+        raise InvalidArgumentError(
+            f"{unknown[0][:120]!r} is not a column of both versions.",
+            reason="The same row is looked for by the values of its key.",
+            remedy=f"Choose from {', '.join([*shared.values()][:12])}.",
+        )
+    files = diff(older, newer, progress=progress, cancel=cancel).files
+    sides = (_files_of(files, older, "removed"), _files_of(files, newer, "added"))
+    size = sum(sum_of(some.column("size")) for some in sides)
+    tracked = _are_tracked(older, newer)
+    total = sum(some.num_rows for some in sides)
+    if size > most_bytes:
+        told = f"{count(total, 'file')} ({render_byte_size(size)}) would have to be read"
+        return _nothing(older, newer, shared, f"{told}, more than {render_byte_size(most_bytes)}")
+    before = _read(older, sides[0], list(shared), watch, tracked=tracked)
+    after = _read(newer, sides[1], list(shared.values()), watch, tracked=tracked)
+    if before is None or after is None:
+        return _nothing(older, newer, shared, f"there are more than {MOST_ROWS:,} of them")
+    names = [*shared.values(), *([_ROW_ID] if tracked else [])]
+    found = _compare(before.rename_columns(names), after, key, tracked=tracked)
+    return replace(found, older=older.version, newer=newer.version, files_read=total,
+                   bytes_read=size)  # fmt: skip
+
+
+def _shared_columns(older: Snapshot, newer: Snapshot) -> dict[str, str]:
+    """The columns of both, by their name in the older one."""
+    return {
+        match.before.name: match.after.name
+        for match in match_schemas(older, newer)
+        if isinstance(match, MatchedField)
+        and match.before is not None
+        and match.after is not None
+        and len(match.path_after) == 1
+    }
+
+
+def _are_tracked(older: Snapshot, newer: Snapshot) -> bool:
+    names = {*older.schema.names, *newer.schema.names}
+    is_one = older.metadata.id == newer.metadata.id
+    both = layout_of(older).tracks_rows and layout_of(newer).tracks_rows
+    return is_one and both and _ROW_ID not in names
+
+
+def _files_of(files: FileChanges, snapshot: Snapshot, kind: str) -> pa.Table:
+    """The files of one side that the other has not, or has otherwise."""
+    own = (files.removed if kind == "removed" else files.added).select(FILE_COLUMNS)
+    if not files.num_changed:
+        return own
+    every = snapshot.files(FILE_COLUMNS)
+    changed = every.filter(pc.is_in(every.column("path"), files.changed.column("path")))
+    return pa.concat_tables([own, changed.select(FILE_COLUMNS)])
+
+
+def _read(
+    snapshot: Snapshot,
+    files: pa.Table,
+    names: Sequence[str],
+    watch: Watch,
+    *,
+    tracked: bool,
+) -> pa.Table | None:
+    """The rows of some files; None where there are too many."""
+    extra = [_ROW_ID] if tracked else []
+    request = build_request(layout_of(snapshot), names, extra)
+    scan = RowScan(snapshot=snapshot, request=request, files=files)
+    batches, held = [], 0
+    for batch in scan.batches(watch=watch):
+        held += batch.num_rows
+        if held > MOST_ROWS:
+            return None
+        batches.append(batch)
+    return pa.Table.from_batches(batches, scan.schema)
+
+
+def _nothing(
+    older: Snapshot, newer: Snapshot, shared: dict[str, str], reason: str
+) -> RowDifferences:
+    request = build_request(layout_of(newer), list(shared.values()))
+    empty = request.schema.empty_table()
+    return RowDifferences(
+        older=older.version, newer=newer.version, inserted=empty, deleted=empty, before=empty,
+        after=empty, key=(), files_read=0, bytes_read=0, reason=reason,
+    )  # fmt: skip
+
+
+def _compare(
+    before: pa.Table, after: pa.Table, key: Sequence[str] | None, *, tracked: bool
+) -> RowDifferences:
+    names = [name for name in after.column_names if not (tracked and name == _ROW_ID)]
+    images = [_keys(rows, names) for rows in (before, after)]
+    kinds = [("delete", text) for text in images[0]] + [("insert", text) for text in images[1]]
+    same = in_both(kinds)
+    gone = before.take(_places(same[: len(images[0])]))
+    new = after.take(_places(same[len(images[0]) :]))
+    chosen = (_ROW_ID,) if tracked else tuple(key or _find_key(gone, new))
+    pairs = _pairs(gone, new, chosen) if chosen else []
+    left, right = {old for old, _ in pairs}, {at for _, at in pairs}
+    rest = [
+        rows.take(pa.array([at for at in range(rows.num_rows) if at not in paired], pa.int64()))
+        for rows, paired in ((gone, left), (new, right))
+    ]
+    return RowDifferences(
+        older=0,
+        newer=0,
+        deleted=rest[0].select(names),
+        inserted=rest[1].select(names),
+        before=gone.take(pa.array([old for old, _ in pairs], pa.int64())).select(names),
+        after=new.take(pa.array([at for _, at in pairs], pa.int64())).select(names),
+        key=chosen if pairs else (),
+        files_read=0,
+        bytes_read=0,
+    )
+
+
+def _keys(rows: pa.Table, names: Sequence[str]) -> list[str]:
+    """What a row holds in some columns, so that the same values are the same text."""
+    columns = [plain_values(rows.column(name)) for name in names]
+    return [repr(row) for row in zip(*columns, strict=True)] if names else [""] * rows.num_rows
+
+
+def _places(same: Sequence[bool]) -> pa.Array:
+    return pa.array([at for at, is_same in enumerate(same) if not is_same], pa.int64())
+
+
+def _find_key(gone: pa.Table, new: pa.Table) -> tuple[str, ...]:
+    """A column that tells the rows of both sides apart and that both sides share values of."""
+    if not gone.num_rows or not new.num_rows:
+        return ()
+    other = set(key_columns(new.slice(0, _LOOKED_AT)))
+    for name in key_columns(gone.slice(0, _LOOKED_AT)):
+        if name in other and _pairs(gone, new, (name,)):
+            return (name,)
+    return ()
+
+
+def _pairs(gone: pa.Table, new: pa.Table, key: Sequence[str]) -> list[tuple[int, int]]:
+    """Places of the same row on both sides; none by a key that a side has twice."""
+    found: list[dict[str, int]] = []
+    for rows in (gone, new):
+        values = _keys(rows, key)
+        places = {text: at for at, text in enumerate(values)}
+        if len(places) < len(values):
+            return []
+        found.append(places)
+    return [(at, found[1][text]) for text, at in found[0].items() if text in found[1]]
+
+
+def _ask(  # the parameters of an answer
+    table: Table,
+    progress: ProgressCallback | None,
+    *,
+    older: int,
+    newer: int,
+    against: Table | None = None,
+    key: Sequence[str] | None = None,
+) -> RowDifferences:
+    start = table.snapshot(version=older, progress=progress)
+    end = (against or table).snapshot(version=newer, progress=progress)
+    return row_differences(start, end, key, progress=progress)
+
+
+def _documents(found: RowDifferences, limit: int | None) -> Iterator[Document]:
+    def some(rows: pa.Table) -> list[dict[str, Any]]:
+        return list(row_objects(rows if limit is None else rows.slice(0, limit)))
+
+    changed = zip(some(found.before), some(found.after), strict=True)
+    yield {
+        "older": found.older,
+        "newer": found.newer,
+        "sentence": found.sentence,
+        "num_inserted": found.inserted.num_rows,
+        "num_deleted": found.deleted.num_rows,
+        "num_changed": found.after.num_rows,
+        "key": list(found.key),
+        "inserted": some(found.inserted),
+        "deleted": some(found.deleted),
+        "changed": [{"before": old, "after": new} for old, new in changed],
+        "files_read": found.files_read,
+        "bytes_read": found.bytes_read,
+        "reason": found.reason,
+    }
+
+
+ROW_DIFFERENCES: Final = Answer(
+    name="row_differences",
+    parameters=(
+        Parameter(name="older", kind="whole", is_required=True),
+        Parameter(name="newer", kind="whole", is_required=True),
+        Parameter(name="against", kind="text"),
+        Parameter(name="key", kind="text", repeats=True),
+        LIMIT,
+    ),
+    ask=_ask,
+    documents=_documents,
+    reads="files",
+)

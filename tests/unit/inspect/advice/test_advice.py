@@ -1,0 +1,97 @@
+"""What a table asks for, by its log and by its files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import explorer
+import explorer.inspect as look
+from explorer.cli.main import run
+from explorer.errors import StorageError
+from explorer.inspect.advice import advice as asking
+from tests.tables import PROTOCOL, LogFolder, add, metadata
+
+RETENTIONS = {"delta.logRetentionDuration": "interval 30 days"}
+
+
+def lake(folder: Path, files: int = 1, size: int = 2**30) -> LogFolder:
+    log = LogFolder(folder / "orders")
+    names = [f"{number}.parquet" for number in range(files)]
+    log.commit(0, [PROTOCOL, metadata(), *(add(name, size=size) for name in names)])
+    for name in names:
+        (log.root / name).write_bytes(b"x")
+    return log
+
+
+def test_nothing_to_do_is_said_only_when_the_files_were_looked_at(tmp_path: Path) -> None:
+    table = explorer.open_table(lake(tmp_path).root)
+    by_log = look.advice_by_log(table)
+    assert by_log.steps == ()
+    assert by_log.sentence == "The log asks for nothing. The files have not been looked at."
+    by_files = look.advice_by_files(table)
+    assert (by_files.is_complete, by_files.sentence) == (True, "Nothing to do.")
+
+
+def test_what_could_not_be_asked_is_named_and_keeps_nothing_to_do_from_being_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = explorer.open_table(lake(tmp_path).root)
+
+    def fail(*_: object, **__: object) -> None:
+        raise StorageError("No answer.", reason="It timed out.", remedy="Retry.")
+
+    monkeypatch.setattr(asking, "foreign_files", fail)
+    found = look.advice_by_files(table)
+    assert not found.is_complete
+    assert found.sentence == "The log asks for nothing. Not known: reach."
+
+
+def test_many_small_files_ask_for_a_compaction_with_its_cost_and_benefit(tmp_path: Path) -> None:
+    few, many = lake(tmp_path / "few", 7, 1024), lake(tmp_path / "many", 120, 1024)
+    assert look.advice_by_log(explorer.open_table(few.root)).steps == ()
+    (step,) = look.advice_by_log(explorer.open_table(many.root)).first
+    assert (step.source, step.severity) == ("layout", "warning")
+    assert (step.operation, dict(step.arguments)) == ("optimize", {"what": "compact"})
+    assert step.cost == "Rewrites 120.0 KiB."
+    assert step.benefit == "119 fewer files to open."
+
+
+def test_a_file_that_is_gone_comes_first_and_only_a_listing_finds_it(tmp_path: Path) -> None:
+    log = lake(tmp_path, 120, 1024)
+    (log.root / "0.parquet").unlink()
+    table = explorer.open_table(log.root)
+    assert look.advice_by_log(table).first[0].source == "layout"
+    first = look.advice_by_files(table).first[0]
+    assert (first.source, first.severity, first.operation) == ("health", "error", "repair")
+    assert dict(first.arguments) == {"what": "files"}
+
+
+def test_a_table_that_cannot_be_opened_has_advice_without_an_operation(tmp_path: Path) -> None:
+    log = lake(tmp_path)
+    log.commit(2, [add("late.parquet")])  # version 1 is missing
+    found = look.advice_by_log(explorer.open_table(log.root))
+    assert found.first[0].severity == "error"
+    assert found.first[0].operation is None
+    assert found.first[0].benefit
+
+
+def test_the_verb_prints_what_the_document_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = str(lake(tmp_path, 120, 1024).root)
+    assert run(["advice", place, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    (step,) = document["steps"]
+    assert (document["is_complete"], document["has_listed"], document["num_steps"]) == (
+        False,
+        False,
+        1,
+    )
+    assert step["operation"] == "optimize"
+    assert run(["advice", place]) == 0
+    said = capsys.readouterr().out
+    for text in (step["problem"], step["cost"], step["benefit"], "optimize compact", "--files"):
+        assert text in said

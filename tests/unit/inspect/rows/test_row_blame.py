@@ -1,0 +1,137 @@
+"""Which commit last set each value of a row."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import explorer
+import explorer.inspect as look
+from explorer.cli.main import run
+from explorer.errors import CancelledError, InvalidArgumentError
+from explorer.progress import Cancel
+from tests.change_feeds import Feed, hiding
+from tests.data_tables import field, struct
+from tests.demo_story import LATELY, copy_demo
+from tests.tables import add, metadata, remove
+
+PLAIN = metadata(
+    schemaString=json.dumps(struct(field("id", "long"), field("v", "long"), field("w", "long")))
+)
+
+
+@pytest.fixture
+def feed(tmp_path: Path) -> Feed:
+    return Feed(tmp_path / "t", PLAIN)
+
+
+def blame(feed: Feed, where: str = "id = 2", **options: Any) -> look.RowBlame:
+    return look.blame_row(explorer.open_table(feed.folder.root), where, **options)
+
+
+def told(found: look.RowBlame) -> dict[str, tuple[str, int | None]]:
+    rows = found.cells.to_pylist()
+    return {row["column"]: (row["kind"], row["version"]) for row in rows}
+
+
+def changed_twice(feed: Feed) -> None:
+    """Version 1 inserts ids 1 and 2, 2 changes v of 2, 3 rewrites it, 4 changes its neighbour."""
+    feed.file("a", id=[1, 2], v=[0, 0], w=[0, 0])
+    feed.file("b", id=[1, 2], v=[0, 5], w=[0, 0])
+    feed.file("c", id=[2], v=[5], w=[0])
+    feed.file("d", id=[1], v=[9], w=[0])
+    feed.commit({"commitInfo": {"operation": "WRITE", "userName": "ana"}}, add("a"))
+    feed.commit({"commitInfo": {"operation": "UPDATE", "userName": "ben"}}, remove("a"), add("b"))
+    feed.commit(remove("b"), add("b", **hiding(1)), add("c"))
+    feed.commit(remove("b", **hiding(1)), add("d"))
+
+
+def test_each_value_is_that_of_the_commit_that_last_changed_it(feed: Feed) -> None:
+    changed_twice(feed)
+    found = blame(feed)
+    assert told(found) == {"id": ("inserted", 1), "v": ("changed", 2), "w": ("inserted", 1)}
+    assert found.cells["user_name"].to_pylist() == ["ana", "ben", "ana"]
+    assert found.sentence.startswith(
+        "Ben changed v in version 2 (UPDATE); the other values are from 1 older version."
+    )
+    assert told(blame(feed, version=1))["v"] == ("inserted", 1)
+    assert told(blame(feed, columns=["v"])) == {"v": ("changed", 2)}
+
+
+def test_a_row_is_followed_far_back_span_by_span(feed: Feed) -> None:
+    changed_twice(feed)
+    for at in range(70):
+        feed.file(f"e{at}", id=[100 + at], v=[0], w=[0])
+        stats = {"numRecords": 1, "minValues": {"id": 100 + at}, "maxValues": {"id": 100 + at}}
+        feed.commit(add(f"e{at}", stats=json.dumps(stats)))
+    found = blame(feed)
+    assert told(found) == {"id": ("inserted", 1), "v": ("changed", 2), "w": ("inserted", 1)}
+    assert told(blame(feed, "id = 169"))["v"] == ("inserted", 74)
+    assert blame(feed, "id = 169").first > 0
+
+
+def test_what_is_not_known_says_why(feed: Feed) -> None:
+    changed_twice(feed)
+    cut = blame(feed, most_files=0)
+    assert cut.is_cut
+    assert set(told(cut).values()) == {("unknown", None)}
+    assert "limit of files" in cut.sentence
+    (feed.folder.root / "a").unlink()
+    gone = blame(feed)
+    assert told(gone)["v"][0] == "unknown"
+    assert "could not be read" in gone.sentence
+
+
+def test_a_log_that_was_cleaned_knows_what_it_still_has(feed: Feed) -> None:
+    changed_twice(feed)
+    place = feed.folder
+    actions = [json.loads(line) for line in (place.log / f"{0:020}.json").read_text().splitlines()]
+    place.checkpoint(1, [*actions, add("a")])
+    for version in (0, 1):
+        (place.log / f"{version:020}.json").unlink()
+    found = blame(feed)
+    assert told(found) == {"id": ("unknown", None), "v": ("changed", 2), "w": ("unknown", None)}
+    assert "the log before that is gone" in found.cells["reason"][0].as_py()
+
+
+@pytest.mark.parametrize("where", ["id = 77", "id < 9", "nope = 1"])
+def test_the_condition_has_to_mean_one_row(feed: Feed, where: str) -> None:
+    changed_twice(feed)
+    with pytest.raises(InvalidArgumentError):
+        blame(feed, where)
+
+
+def test_it_can_be_cancelled(feed: Feed) -> None:
+    changed_twice(feed)
+    cancel = Cancel()
+    with pytest.raises(CancelledError):
+        blame(feed, progress=lambda _: cancel.cancel(), cancel=cancel)
+
+
+def test_rows_of_the_demo_are_blamed_as_every_version_has_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = copy_demo(tmp_path / "demo", LATELY)
+    table = explorer.open_table(place)
+    end = table.snapshot()
+    key = end.schema.names[0]
+    row = explorer.preview(end, limit=1).rows.to_pylist()[0]
+    where = f"{key} = {row[key]}"
+    versions = {}
+    before: dict[str, Any] | None = None
+    for version in range(end.version + 1):
+        try:
+            rows = explorer.read_rows(table.snapshot(version=version), where=where).to_pylist()
+        except explorer.errors.DeltaError:
+            continue
+        now = rows[0] if rows else None
+        for name in end.schema.names:
+            if now is not None and (before is None or before.get(name) != now.get(name)):
+                versions[name] = version
+        before = now
+    assert run(["rows", str(place), where, "--blame", "--json"]) == 0
+    cells = json.loads(capsys.readouterr().out)["cells"]
+    assert {cell["column"]: cell["version"] for cell in cells} == versions

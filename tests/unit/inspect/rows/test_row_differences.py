@@ -1,0 +1,89 @@
+"""The rows that differ between two versions, of one table or of two."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import explorer
+import explorer.inspect as look
+from explorer.cli.main import run
+from explorer.errors import InvalidArgumentError
+from tests.change_feeds import Feed, hiding
+from tests.data_tables import field, struct
+from tests.tables import add, metadata, remove
+
+PLAIN = metadata(schemaString=json.dumps(struct(field("id", "long"), field("v", "string"))))
+
+
+@pytest.fixture
+def feed(tmp_path: Path) -> Feed:
+    """Version 1 has ids 1 to 4; 2 changes 2, adds 5, deletes 4, and 3 rewrites all."""
+    feed = Feed(tmp_path / "t", PLAIN)
+    feed.file("a", id=[1, 2], v=["a", "b"])
+    feed.file("b", id=[3, 4], v=["c", "d"])
+    feed.file("c", id=[1, 2, 5], v=["a", "B", "e"])
+    feed.file("d", id=[1, 2, 3, 5], v=["a", "B", "c", "e"])
+    feed.commit(add("a"), add("b"))
+    feed.commit(remove("a"), add("c"), remove("b"), add("b", **hiding(1)))
+    feed.commit(remove("c"), remove("b", **hiding(1)), add("d"))
+    return feed
+
+
+def differences(feed: Feed, older: int, newer: int, **options: Any) -> look.RowDifferences:
+    table = explorer.open_table(feed.folder.root)
+    return look.row_differences(table.snapshot(older), table.snapshot(newer), **options)
+
+
+def test_rows_stand_side_by_side_and_rewritten_ones_are_none(feed: Feed) -> None:
+    found = differences(feed, 1, 3)
+    assert found.inserted.to_pylist() == [{"id": 5, "v": "e"}]
+    assert found.deleted.to_pylist() == [{"id": 4, "v": "d"}]
+    assert found.before.to_pylist() == [{"id": 2, "v": "b"}]
+    assert found.after.to_pylist() == [{"id": 2, "v": "B"}]
+    assert found.key == ("id",)
+    assert found.sentence == (
+        "1 row inserted, 1 row deleted, 1 row changed. Rows are the same by id. "
+        f"3 files read ({found.bytes_read} B)."
+    )
+    assert differences(feed, 2, 3).sentence.startswith("No row differs.")
+    back = differences(feed, 3, 1)
+    assert (back.inserted.num_rows, back.deleted.num_rows, back.after.num_rows) == (1, 1, 1)
+
+
+def test_a_key_that_is_given_counts_and_has_to_be_there(feed: Feed) -> None:
+    found = differences(feed, 1, 2, key=["v"])
+    assert (found.inserted.num_rows, found.deleted.num_rows, found.key) == (2, 2, ())
+    with pytest.raises(InvalidArgumentError, match="is not a column of both versions"):
+        differences(feed, 1, 2, key=["nope"])
+
+
+def test_what_is_too_much_to_read_is_told(feed: Feed) -> None:
+    found = differences(feed, 1, 2, most_bytes=1)
+    assert found.reason is not None
+    assert "more than 1 B" in found.sentence
+    assert found.inserted.num_rows == 0
+
+
+def test_two_copies_are_compared_by_the_command_line(
+    feed: Feed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(feed.folder.root, copy)
+    (copy / "_delta_log" / f"{3:020}.json").unlink()
+    place = str(feed.folder.root)
+    arguments = ["diff", place, "3", "2", "--against", str(copy)]
+    assert run([*arguments, "--changed-rows", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["num_inserted"], found["num_deleted"], found["num_changed"]) == (0, 0, 0)
+    assert run([*arguments, "--json"]) == 0
+    layers = json.loads(capsys.readouterr().out)
+    assert layers["newer"]["uri"].endswith("copy")
+    assert layers["files"]["num_added"] == 2
+    assert "one is a copy" in layers["notes"][0]
+    assert run(["diff", place, "1", "2", "--changed-rows"]) == 0
+    assert "1 row changed" in capsys.readouterr().out

@@ -1,0 +1,132 @@
+"""Rows of two versions side by side, with the cells that changed marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import explorer.inspect as look
+from explorer.rows.row_values import row_objects, write_plain
+from explorer.table.counts import are
+from widgets.markup import NOTHING, Markup, html, join
+from widgets.screens.rows.ask import plain_rows
+from widgets.screens.rows.parts import value_cell
+from widgets.text import MINUS, cut
+
+COLUMNS_SHOWN = 500
+_SIGNS = {"changed": ("\N{PLUS-MINUS SIGN}", "changed"), "inserted": ("+", "inserted"),
+          "deleted": (MINUS, "deleted")}  # fmt: skip
+
+
+def num_differences(found: look.RowDifferences) -> int:
+    """Rows that are listed; both sides of one count once."""
+    return int(found.after.num_rows + found.inserted.num_rows + found.deleted.num_rows)
+
+
+def render_differences(found: look.RowDifferences, offset: int, limit: int) -> Markup:
+    """Rows from `offset` on: changed ones first, then inserted, then deleted ones."""
+    names = _order(found)[:COLUMNS_SHOWN]
+    numbers = plain_rows(found.after.slice(0, 0)).numbers
+    heads = join(
+        html(
+            '<th scope="col" class="{}" title="{}">{}</th>',
+            "dx-right" if name in numbers else "dx-left",
+            cut(name, 500),
+            cut(name, 40),
+        )
+        for name in names
+    )
+    lines = join(
+        _render_line(kind, old, new, names, numbers)
+        for kind, old, new in _page(found, offset, limit)
+    )
+    left = found.after.num_columns - len(names)
+    note = html('<p class="dx-muted">{} not shown.</p>', are(left, "more column"))
+    return html(
+        '<div class="dx-scroll dx-grid" tabindex="0" role="group" aria-label="Rows that differ">'
+        "<table><caption>Rows that differ</caption><thead><tr>"
+        '<th scope="col"><span class="dx-unseen">What happened</span></th>{}</tr></thead>'
+        "<tbody>{}</tbody></table></div>{}",
+        heads,
+        lines,
+        note if left else NOTHING,
+    )
+
+
+def _order(found: look.RowDifferences) -> list[str]:
+    """The key, then columns that changed in the first rows, then the others."""
+    names = list(found.after.column_names)
+    first = zip(
+        row_objects(found.before.slice(0, 200)), row_objects(found.after.slice(0, 200)), strict=True
+    )
+    changed = {name for old, new in first for name in names if old[name] != new[name]}
+    rank = {name: 2 - (name in changed) for name in names} | dict.fromkeys(found.key, 0)
+    return sorted(names, key=lambda name: rank[name])
+
+
+def _page(
+    found: look.RowDifferences, offset: int, limit: int
+) -> Iterator[tuple[str, Mapping[str, Any] | None, Mapping[str, Any] | None]]:
+    pairs = [
+        ("changed", found.before, found.after),
+        ("inserted", None, found.inserted),
+        ("deleted", found.deleted, None),
+    ]
+    for kind, before, after in pairs:
+        rows = before if after is None else after
+        if rows is None:
+            continue
+        count = rows.num_rows
+        if offset < count and limit > 0:
+            sides = [
+                [None] * min(limit, count - offset)
+                if side is None
+                else list(row_objects(side.slice(offset, limit), write_plain))
+                for side in (before, after)
+            ]
+            for old, new in zip(*sides, strict=True):
+                yield kind, old, new
+            limit -= min(limit, count - offset)
+        offset = max(0, offset - count)
+
+
+def _render_line(
+    kind: str,
+    old: Mapping[str, Any] | None,
+    new: Mapping[str, Any] | None,
+    names: Sequence[str],
+    numbers: frozenset[str],
+) -> Markup:
+    sign, word = _SIGNS[kind]
+    cells = join(_render_cell(name, old, new, numbers) for name in names)
+    return html(
+        '<tr class="dx-{}"><td class="dx-sign" title="{}">{}<span class="dx-unseen"> {}</span>'
+        "</td>{}</tr>",
+        kind,
+        word,
+        sign,
+        word,
+        cells,
+    )
+
+
+def _render_cell(
+    name: str,
+    old: Mapping[str, Any] | None,
+    new: Mapping[str, Any] | None,
+    numbers: frozenset[str],
+) -> Markup:
+    side = "dx-right" if name in numbers else "dx-left"
+    values = [row[name] for row in (old, new) if row is not None]
+    if len(values) == 2 and values[0] != values[1]:
+        before, after = (value_cell(value) for value in values)
+        return html(
+            '<td class="{} dx-differs" title="{}"><del>{}</del> <ins>{}</ins></td>',
+            side,
+            f"{before.title or before.text} \N{RIGHTWARDS ARROW} {after.title or after.text}",
+            before.text,
+            after.text,
+        )
+    cell = value_cell(values[-1])
+    quiet = " dx-muted" if cell.muted or len(values) == 2 else ""
+    return html('<td class="{}{}" title="{}">{}</td>', side, quiet, cell.title or "", cell.text)
