@@ -14,6 +14,7 @@ from widgets.figures.timeline import (
     History,
     Timeline,
     build_timeline,
+    fill_live,
     fill_timeline,
     fill_view,
     find_versions,
@@ -27,7 +28,7 @@ from widgets.screens.timeline._range_view import RangePart
 from widgets.session.page_services import PageServices
 from widgets.session.tables import Overview
 from widgets.session.work import in_order
-from widgets.state import VIEWS, HistoryState, PageState
+from widgets.state import HistoryState, PageState
 from widgets.text import cut, format_count
 from widgets.theme import DARK, LIGHT
 from widgets.ui.boxes import build_card
@@ -76,7 +77,7 @@ class TimelineView:
         self._head.on("zoom", self._zoom)
         self._foot.on("stop", lambda _: self.reader.stop())
         self._foot.on("resume", lambda _: self.reader.resume())
-        self._history.param.watch(lambda *_: self._fill_what_came(), ["commits", "live"])
+        self._history.param.watch(self._follow, ["commits", "live"])
         self._history.param.watch(lambda *_: self._draw_foot(), ["left", "reading", "problem"])
         self._state.param.watch(lambda *_: self._mark(), ["version", "older"])
         self._state.param.watch(lambda *_: self._refill(), "only")
@@ -122,17 +123,26 @@ class TimelineView:
         self._plot = None
         self._fill(view=(float(low), float(high)))
 
-    def _fill_what_came(self) -> None:
-        """Where another view is in front, a plot that nobody has seen yet can wait: to build one
-        takes much longer than to open the table."""
+    def _follow(self, *events: Any) -> None:
+        """More commits are read, or only what is live is known: then the rest stays.
+
+        Where another view is in front, a plot that nobody has seen yet can wait: to build one takes
+        much longer than to open the table."""
         self._is_of_table = True
-        if self._plot is not None or self._state.view == VIEWS[0]:
+        if self._plot is not None and all(event.name == "live" for event in events):
+            with in_order():
+                fill_live(self._plot, self._drawn())
+        elif self._plot is not None or self._is_in_front:
             self._fill()
 
     def _come_to_front(self) -> None:
         # a table that is just being opened brings its view before its commits
-        if self._plot is None and self._is_of_table and self._state.view == VIEWS[0]:
+        if self._plot is None and self._is_of_table and self._is_in_front:
             self._fill()
+
+    @property
+    def _is_in_front(self) -> bool:
+        return bool(self._state.view == "timeline")
 
     def _fill(self, view: tuple[float, float] | None = None) -> None:
         commits: Commits | None = self._history.commits

@@ -189,7 +189,7 @@ def test_commits_are_filtered_by_user_operation_and_version(tmp_path: Path) -> N
 
 def test_the_actions_of_a_commit_come_with_their_lines(tmp_path: Path, no_surprises: None) -> None:
     page = Page().open(shop(tmp_path), view="timeline")
-    page.do("actions")
+    page.do("mode", "table")
     page.do("line", "2")
     assert "00000000000000000059.json, line 2" in page.html
     page.do("mode", "raw")
