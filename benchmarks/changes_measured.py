@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,10 @@ def in_this_process(folder: Path, rounds: int) -> None:
 
     for way, said in (("vectors", "ours by a vector"), ("rewriting", "both by rewriting")):
         runs = {
-            "delta-explorer": lambda way=way: once("explorer", way),
-            "deltalake": lambda: once("deltalake", "rewriting"),
+            "delta-explorer": partial(once, "explorer", way),
+            "deltalake": partial(once, "deltalake", "rewriting"),
         }
-        taken = in_turn(rounds, runs)  # type: ignore[arg-type]  # the default of a lambda
+        taken = in_turn(rounds, runs)
         print_line(f"delete of one row of {_ROWS:,} in this process, {said}", taken)
 
 
