@@ -11,6 +11,7 @@ import json
 import random
 import re
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -94,8 +95,9 @@ def _anything(table: Written, kind: str, **engine: Any) -> WriteResult:
     if kind == "update":
         return pipeline.update(table.place, {name: "NULL"}, **engine)
     on = f"target.{name} = source.{name}"
-    merging = pipeline.merge(table.place, table.table_of([]), on, **engine)
-    return merging.when_not_matched_insert_all().execute()
+    rows = pa.table({table.fields[0]["name"]: pa.nulls(0)})
+    merging = pipeline.merge(table.place, rows, on, **engine)
+    return merging.when_matched_delete().execute()
 
 
 def _drawn(table: Written, kind: str) -> Change | None:
@@ -168,14 +170,25 @@ def _check_files(table: Written, change: Change) -> None:
     files = WrittenFiles(table.place, metadata, adds)
     files.check_statistics()
     named = {item["name"] for item in files.fields}
-    places = [at for at, item in enumerate(table.given) if item["name"] in named]
+    fields, wanted = _told_alike(table, change, named)
+    for engine in ("duckdb", "polars"):
+        rows = files.rows_by(engine, [item["name"] for item in fields])
+        assert rows.total() == sum(json.loads(add["stats"])["numRecords"] for add in adds)
+        assert not rows - wanted, f"{change.text}: {engine} has {list(rows - wanted)[:2]}"
+
+
+def _told_alike(table: Written, change: Change, names: Collection[str]) -> tuple[Any, Counter[Any]]:
+    """Of the columns with these names those that every reader tells alike, and the rows of them:
+    variants are JSON to one reader, and bytes to another."""
+    places = [
+        at
+        for at, item in enumerate(table.given)
+        if item["name"] in names and "variant" not in json.dumps(item["type"])
+    ]
     wanted: Counter[Any] = Counter()
     for row, count in change.rows.items():
         wanted[tuple(row[at] for at in places)] += count
-    for engine in ("duckdb", "polars"):
-        rows = files.rows_by(engine, [table.given[at]["name"] for at in places])
-        assert rows.total() == sum(json.loads(add["stats"])["numRecords"] for add in adds)
-        assert not rows - wanted, f"{change.text}: {engine} has {list(rows - wanted)[:2]}"
+    return [table.given[at] for at in places], wanted
 
 
 def _check_feed(table: Written, change: Change, version: int) -> None:
@@ -204,7 +217,8 @@ def test_rows_of_a_table_are_changed_or_it_says_what_forbids_that(
             continue
         table, change = done
         if (rows := _by_deltalake(table)) is not None:
-            _same(told_rows(rows, table.given), change.rows, change)
+            fields, wanted = _told_alike(table, change, rows.schema.names)
+            _same(told_rows(rows, fields), wanted, change)
 
 
 def _by_deltalake(table: Written) -> pa.Table | None:
