@@ -27,6 +27,7 @@ from tests.store_proxy import Proxy, ProxyElsewhere
 from tests.stores import ids_at
 
 _AT_ONCE: Final = 3
+_AT_ONCE_BY: Final = ("this process", "spark", "format")
 _FEED: Final = {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "true"}
 _REFUSING: Final[Mapping[str, tuple[str, dict[str, str], str]]] = {
     "rows_refused": ("id BIGINT", {"delta.constraints.few": "id < 100"}, "append"),
@@ -56,7 +57,7 @@ class Contract:
             **{f"written: {name}": self._later(self.written, name) for name in self._writes},
             **{f"refused: {name}": self._later(self.refused, name) for name in self._writes},
             **{f"late: {name}": self._later(self.late, name) for name in self._writes},
-            **{f"at once: {name}": self._later(self.at_once, name) for name in self._writes},
+            **{f"at once: {name}": self._later(self.at_once, name) for name in _AT_ONCE_BY},
             **{f"nowhere: {name}": self._later(self.nowhere, name) for name in self._writes},
             "changed: this process": self._later(self.changed, "local"),
             "changed: spark": self._later(self.changed, "spark"),
@@ -265,7 +266,8 @@ EXPECTED: Final[dict[str, Any]] = {
         f"late: {name}": [True, "StorageError outcome_unknown", [], [0, 1, 5, 6, 7]]
         for name in _DOORS
     },
-    **{f"{what}: {name}": True for what in ("at once", "nowhere") for name in _DOORS},
+    **{f"at once: {name}": True for name in _AT_ONCE_BY},
+    **{f"nowhere: {name}": True for name in _DOORS},
     "changed: this process": _CHANGED,
     "changed: spark": _CHANGED,
     "created": ["", *["InvalidArgumentError already_exists"] * (_AT_ONCE - 1)],
