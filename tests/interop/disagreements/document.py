@@ -88,12 +88,11 @@ million rows, get other rows first. A part runs each day, all by `DELTA_EXPLORER
 | deltalake | 0 | what it refuses of the table as it was; partitions of days before the year \
 -262144 or after 262143 |
 
-In `tests/interop/test_conflict_peers.py` delta-spark is the other writer, each way round: five \
-statements that begin, by eight that commit first, about the same partition or another one, at \
-both isolation levels. What we began follows, or begins again, by the rules of the reference's \
-table of conflicts; what delta-spark began is refused by these, or follows; and the rows are those \
-of one statement after the other. We begin again where delta-spark raises an error, also after a \
-change of properties, which it follows where they mean nothing to the statement.
+In `tests/interop/test_conflict_peers.py` delta-spark commits while a statement of ours is under \
+way: five that begin, by eight that commit first, about the same partition or another one, at both \
+isolation levels. Ours follows, or begins again by the rule of the reference's table of conflicts, \
+and the rows are those of one statement after the other. delta-spark raises an error where ours \
+begins again.
 """
 
 
