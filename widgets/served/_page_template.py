@@ -35,7 +35,7 @@ _RANGES = {
 }
 """Roboto in parts by its characters: a browser asks for those that a page shows."""
 
-_UNUSED = re.compile(r"<script[^>]*/bokeh-(?:gl|mathjax)\.min\.js[^>]*></script>")
+_UNUSED = re.compile(r"/bokeh-(?:gl|mathjax)\.min\.js")
 """Nothing here is drawn by WebGL, and no text is a formula."""
 
 
@@ -49,7 +49,7 @@ def build_template(roots: Mapping[str, Any]) -> pn.Template:
         "script": _read("page.js"),
         "component_style": read_style(),
         "component_script": read_script(),
-        "needed": lambda scripts: _UNUSED.sub("", scripts),
+        "needed": _needed,
     }
     for name, value in variables.items():
         template.add_variable(name, value)
@@ -63,6 +63,11 @@ class Fonts(StaticFileHandler):
         """Ten years, for one that is asked for with its digest."""
         del path, modified, mime_type
         return 315_360_000 if self.get_argument("d", "") else 0
+
+
+def _needed(scripts: str) -> str:
+    """Each script stands on a line of its own."""
+    return "\n".join(line for line in scripts.splitlines() if not _UNUSED.search(line))
 
 
 def _read(name: str) -> str:
