@@ -50,7 +50,7 @@ class Partners:
         may: pa.Array | None = None
         for pair, values in self.known.items():
             column = _column(rows, pair.target.path)
-            # for each batch Arrow makes a table of the values anew
+            # Arrow builds a table of the values for each batch
             if column.type == values.type and len(values) <= _WORTH * len(column):
                 found = pc.is_in(column, value_set=values)
                 may = found if may is None else pc.and_(may, found)
