@@ -50,7 +50,9 @@ class Page:
     def do(self, action: str, value: str = "") -> None:
         """What a click on an element with this action and value does."""
         sign = f'data-do="{action}"'
-        part = next(part for part in self.parts() if sign in part.html)
+        # what a view shows goes before the line above it, which chooses versions too
+        body = self.explorer.panel.select(LiveHtml)
+        part = next(part for part in (*body, *self.parts()) if sign in part.html)
         part._handle_msg({"action": action, "value": value})
 
 
