@@ -89,7 +89,7 @@ def keepers_page(browser: Browser, keeper: Keeper) -> Iterator[Page]:
 def test_a_wrong_version_is_taken_back_by_three_clicks_and_the_name(
     keepers_page: Page, keeper: Keeper, shop: Path, tmp_path: Path
 ) -> None:
-    page, table = keepers_page, tmp_path / "shop"
+    page, table = keepers_page, tmp_path / "shop_orders"
     shutil.copytree(shop, table)
     page.goto(keeper.address(table, view="timeline"))
     expect(page.get_by_text("All 75 commits of the log are shown.")).to_be_visible()
