@@ -28,6 +28,7 @@ from pyspark.sql import functions as fn
 
 import explorer
 from benchmarks import pipeline_processes
+from benchmarks.comparing import environment
 from benchmarks.pipeline_log import rows_of, write_log
 from benchmarks.pipeline_table import CHANGED_TO, write_changes, write_table
 from explorer import pipeline
@@ -45,6 +46,9 @@ Entrants = dict[str, Callable[[], Any]]
 def start_session() -> SparkSession:
     """A session with the reference's jars and usual settings: compiled queries, two cores."""
     os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
+    # workers compile nothing, as with a package that is installed
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ.update(environment())
     folder = Path(__file__).parents[1] / ".cache" / "jars"
     jars = ",".join(map(str, sorted(folder.glob("*.jar"))))
     settings = {

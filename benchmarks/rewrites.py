@@ -30,7 +30,7 @@ from benchmarks.comparing import link
 from benchmarks.pipeline import aggregated, start_session
 from benchmarks.pipeline_table import write_table
 from explorer import maintenance
-from explorer.protocol.statistics import build_statistics
+from tests.file_statistics import build_statistics
 
 ROUNDS = 3
 SMALL_ROWS = 5_000_000

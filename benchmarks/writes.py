@@ -1,7 +1,7 @@
 """Rows of users written, beside `deltalake` and delta-spark: prints each line as a ratio.
 
-    python -m benchmarks.writes --rows 1000000             # some minutes
-    python -m benchmarks.writes --rows 10000000 --appends 1000 --files 1000000
+    python -m benchmarks.writes --quick     # a tenth of the sizes
+    python -m benchmarks.writes             # 10,000,000 rows, 1,000 appends, 1,000,000 files
 
 Entrants take turns, with the same checkpoint interval and codec. Ours syncs and writes checksums;
 what a peer does not sync is synced for it, and where it writes no checksum a file as large is.
@@ -23,19 +23,25 @@ from benchmarks.comparing import ROOT, environment
 from benchmarks.report import render_machine
 from benchmarks.writes_measured import HEAD, Taken, in_turn, print_line
 
+_FULL = {"rows": 10_000_000, "appends": 1_000, "files": 1_000_000, "batches": 100}
 CASES = ("arrow", "appends", "open", "frames", "one-row", "stream", "partitions", "wide")
 
 
 def main() -> int:
     """Runs the lines that the command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.writes")
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--appends", type=int, default=100, help="of one row (default: 100)")
-    parser.add_argument("--files", type=int, default=100_000, help="of the table that is open")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="a tenth of everything not given")
+    parser.add_argument("--rows", type=int, help="(default: 10,000,000)")
+    parser.add_argument("--appends", type=int, help="of one row (default: 1,000)")
+    parser.add_argument("--files", type=int, help="of the table that is open (default: 1,000,000)")
+    parser.add_argument("--batches", type=int, help="of the stream (default: 100)")
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", choices=CASES, action="append", help="a line; may be repeated")
     parser.add_argument("--folder", type=Path, default=ROOT / ".cache" / "benchmarks")
     options = parser.parse_args()
+    for name, full in _FULL.items():
+        if getattr(options, name) is None:
+            setattr(options, name, full // 10 if options.quick else full)
     options.folder.mkdir(parents=True, exist_ok=True)
     print(render_machine(), HEAD, sep="\n\n", flush=True)
     with tempfile.TemporaryDirectory(dir=options.folder) as scratch:
@@ -71,6 +77,7 @@ def _on_spark(folder: Path, options: argparse.Namespace) -> dict[str, Callable[[
             rows=options.rows,
             rounds=options.rounds,
             appends=min(20, options.appends),
+            batches=options.batches,
         )
         _HELD[folder] = {
             "frames": held.frames,

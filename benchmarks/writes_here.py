@@ -34,8 +34,14 @@ _ROW = pa.table({"id": [1], "name": ["a"], "amount": [1.5]})
 
 def eight_columns(rows: int) -> pa.Table:
     """The rows that `benchmarks.writes_spark` makes on Spark, but for other numbers at random."""
-    ids = np.arange(rows, dtype=np.int64)
-    chance = np.random.default_rng(7).integers(0, 2**40, rows)
+    return columns_of(range(rows))
+
+
+def columns_of(numbers: range, parts: int = 0) -> pa.Table:
+    """Rows of these ids; of a thousand neighbours one `day` of so many, else of 20 at random."""
+    ids = np.array(numbers, dtype=np.int64)
+    chance = np.random.default_rng(7).integers(0, 2**40, len(ids))
+    days = ids // 1000 % parts if parts else chance % 20
     notes = pc.binary_join_element_wise(
         "note", pc.cast(pa.array(chance % 1_000_000), "string"), " "
     )
@@ -44,7 +50,7 @@ def eight_columns(rows: int) -> pa.Table:
             "id": ids,
             "amount": ids * 0.37 % 1000,
             "region": (ids % 1000).astype(np.int32),
-            "day": (chance % 20).astype(np.int32),
+            "day": days.astype(np.int32),
             "note": notes,
             "at": pa.array(1_700_000_000_000_000 + ids * 1000).cast(pa.timestamp("us", "UTC")),
             "flag": ids % 7 == 0,

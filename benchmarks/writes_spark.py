@@ -13,6 +13,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.pipeline import aggregated, start_session
@@ -31,7 +33,11 @@ _PARTITIONS = 20
 _MANY_PARTITIONS = 1_000
 _WIDE = 1_000
 OURS, REFERENCE, PARQUET = "delta-explorer", "delta-spark", "Spark's Parquet alone"
-_PROPERTIES = {"delta.checkpointInterval": CHECKPOINTS}
+_PROPERTIES = {
+    "delta.checkpointInterval": CHECKPOINTS,
+    # what delta-spark takes by itself where a table says nothing
+    "delta.parquet.compression.codec": "snappy",
+}
 
 
 def eight_columns(spark: SparkSession, rows: int, partitions: int = _PARTITIONS) -> DataFrame:
@@ -56,6 +62,7 @@ class SparkWrites:
     rows: int
     rounds: int
     appends: int
+    batches: int = 100
 
     @cached_property
     def spark(self) -> SparkSession:
@@ -70,8 +77,6 @@ class SparkWrites:
 
     def one_row(self) -> None:
         """Appends of one row of Arrow, beside delta-spark's of one row of a DataFrame."""
-        import pyarrow as pa  # noqa: PLC0415  # of this line alone
-
         row = pa.table({"id": [1], "name": ["a"], "amount": [1.5]})
         frame = self.spark.sql("select 1L id, 'a' name, 1.5D amount")
         places = {name: self._table(f"row-{name}", frame.schema) for name in (OURS, REFERENCE)}
@@ -81,18 +86,18 @@ class SparkWrites:
         _print(f"append of 1 row, of {self.appends}", taken, self.appends)
 
     def stream(self) -> None:
-        """A stream of 100 small batches, a file in each."""
+        """A stream of small batches, a file in each."""
         source = self.folder / "small-files"
-        for number in range(100):
-            rows = self.spark.range(number * 100, number * 100 + 100, 1, 1)
-            rows.selectExpr("id", "cast(id as string) text").write.parquet(
-                str(source / f"{number:03}")
-            )
-        schema = self.spark.read.parquet(str(source / "*")).schema
+        source.mkdir()
+        for number in range(self.batches):
+            ids = range(number * 100, number * 100 + 100)
+            rows = pa.table({"id": pa.array(ids, pa.int64()), "text": [str(at) for at in ids]})
+            pq.write_table(rows, source / f"{number:03}.parquet")
+        schema = self.spark.read.parquet(str(source)).schema
         runs = {name: self._streams(name, source, schema) for name in (OURS, REFERENCE)}
         places = {name: self.folder / f"stream-{name}" for name in (OURS, REFERENCE)}
-        taken = in_turn(self.rounds, self._entrants(runs[OURS], runs[REFERENCE], places))
-        print_line("a batch of a stream of 100", taken, 100)
+        taken = in_turn(self.rounds + 1, self._entrants(runs[OURS], runs[REFERENCE], places))
+        _print(f"a batch of a stream of {self.batches}", taken, self.batches)
 
     def partitions(self) -> None:
         """A thousand partitions at once: memory of the workers, and how many files."""
@@ -166,12 +171,12 @@ class SparkWrites:
         def run() -> None:
             checkpoint = self.folder / f"checkpoint-{name}-{time.time_ns()}"
             read = self.spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
-            rows = read.parquet(str(source / "*"))
+            rows = read.parquet(str(source))
             writer = rows.writeStream.format(kind).option("checkpointLocation", str(checkpoint))
             query = writer.trigger(availableNow=True).start(str(place))
             query.awaitTermination()
             last = query.lastProgress
-            if last is None or last["batchId"] < 99:
+            if last is None or last["batchId"] < self.batches - 1:
                 raise SystemExit(f"{name}: the last batch was {last}")
 
         return run

@@ -136,6 +136,15 @@ const watch_presses = () => {
 }
 watch_presses()
 
+// ------------------------------------------------------------------- rows to choose from
+
+// A list is one stop of the Tab key: the row with the focus, else the chosen one, else the first.
+const rove = (list, at) => {
+  const rows = [...list.children].filter((row) => row.matches("tr[data-do]"))
+  const stop = rows.find((row) => row === at) ?? rows.find((row) => row.hasAttribute("aria-current")) ?? rows[0]
+  rows.forEach((row) => { row.tabIndex = row === stop ? 0 : -1 })
+}
+
 // ------------------------------------------------------------------------- files
 
 // A file comes in pieces, each asked for when the one before it has arrived.
@@ -317,6 +326,7 @@ export function render({model, el}) {
     }
     revealed = wanted?.dataset.reveal ?? null
     land()
+    root.querySelectorAll("tbody").forEach((list) => rove(list, focused()))
   }
 
   // Where a person goes on whose button or field is no longer there; a page that has just
@@ -364,6 +374,10 @@ export function render({model, el}) {
     close_menus(element.closest("[data-menu]"))
     if (element.dataset.copy) { copy(element); return }
     send(element, element.dataset.submit === undefined ? undefined : collect(element.closest("[data-form]")))
+  })
+  root.addEventListener("focusin", (event) => {
+    const row = event.target.closest("tr[data-do]")
+    if (row !== null) { rove(row.parentNode, row) }
   })
   const offers = () => {
     // beside what is drawn, which would take it away

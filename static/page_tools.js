@@ -117,7 +117,8 @@ const WIDEST = 8000
 // While its picture is taken, nothing of the page is scrolled: what is long is as high as it is,
 // and the page as wide as its widest table.
 const unfolded = async (page, work) => {
-  const parts = [...walk(page.shadowRoot ?? page)].filter((node) => node.classList.contains("dx"))
+  const parts = [...walk(page.shadowRoot ?? page)]
+    .filter((node) => node.classList.contains("dx") || node.classList.contains("dx-beside"))
   const before = page.style.minWidth
   parts.forEach((part) => part.classList.add("dx-whole"))
   try {

@@ -34,8 +34,9 @@ _KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOt
 
 
 @contextlib.contextmanager
-def azure_server() -> Iterator[dict[str, Any]]:
-    """A server with one empty container, as the storage options that lead to it."""
+def azure_server(key: str = _KEY) -> Iterator[dict[str, Any]]:
+    """A server with one empty container, as the storage options that lead to it; `key` is that of
+    the account, in base64."""
     script, node = AZURITE / "node_modules" / ".bin" / "azurite-blob", shutil.which("node")
     if node is None or not script.is_file():
         pytest.skip(f"no Azurite at {AZURITE}: npm install --prefix {AZURITE} azurite@3.35.0")
@@ -43,6 +44,7 @@ def azure_server() -> Iterator[dict[str, Any]]:
     place = ["--blobHost", "127.0.0.1", "--blobPort", str(port)]
     server = subprocess.Popen(
         [node, str(script), *place, *_QUIETLY],
+        env=os.environ | {"AZURITE_ACCOUNTS": f"{_ACCOUNT}:{key}"},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -55,7 +57,7 @@ def azure_server() -> Iterator[dict[str, Any]]:
         parts = {
             "DefaultEndpointsProtocol": "http",
             "AccountName": _ACCOUNT,
-            "AccountKey": _KEY,
+            "AccountKey": key,
             "BlobEndpoint": f"http://127.0.0.1:{port}/{_ACCOUNT}",
         }
         options = {"connection_string": ";".join(f"{key}={parts[key]}" for key in parts)}

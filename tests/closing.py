@@ -23,7 +23,6 @@ from tests.sampling import SEED
 
 BUDGET = Path(__file__).parent / "budget.toml"
 _SHOWN_FILES, _SHOWN_TESTS, _SHOWN_FIXTURES = 12, 12, 5
-_COMING = {"written_rows": "written rows", "changed_rows": "changed rows", "page": "the page"}
 
 
 @dataclass(slots=True)
@@ -132,7 +131,7 @@ def render_whole(
         f"whole: {minutes:.1f} minutes by the clock; {cpu:.1f} of the processor, "
         f"{cpu / pace:.1f} of the quick machine's of {whole['now']:.0f}{over}"
     )
-    coming = ", ".join(f"{name} {budget['coming'][key]:.0f}" for key, name in _COMING.items())
+    coming = ", ".join(f"{name} {more:.0f}" for name, more in budget["coming"].items())
     yield f"to come: {coming}; never above {whole['never_above']:.0f}; seed {SEED}"
 
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.distribution import BROWSER, JVM, pytest_xdist_make_scheduler
 from tests.minutes import Leader, Meter, sampled
-from tests.sampling import sample_tests
+from tests.sampling import EVERYTHING, SEED, add_turns, sample_tests
 
 __all__ = ["pytest_xdist_make_scheduler"]
 
@@ -27,7 +27,14 @@ os.environ.pop("COLUMNS", None)
 # Two loaded cores: a deadline would judge the machine, not the code.
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("local", **_COMMON)
-settings.register_profile("ci", derandomize=True, print_blob=True, **_COMMON)
+settings.register_profile(
+    # other examples each day; see `pytest_configure`
+    "ci",
+    database=None,
+    print_blob=True,
+    max_examples=100 if EVERYTHING else 30,
+    **_COMMON,
+)
 settings.load_profile("ci" if IN_CI else "local")
 
 # Marker -> the folders and fixtures whose tests carry it.
@@ -45,8 +52,16 @@ def corpus() -> Path:
 _METER = pytest.StashKey[Meter]()
 
 
+def _no_sync(descriptor: int) -> None:
+    """No power cut will meet the tests' tables, and each waits for the disk several times."""
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Measures what the tests take, in each worker and where there is none."""
+    os.fsync = _no_sync  # type: ignore[assignment]
+    if IN_CI:
+        config.option.hypothesis_seed = str(SEED)
     is_worker = hasattr(config, "workerinput")
     works = is_worker or not config.getoption("numprocesses", None)
     meter = Meter() if works else None
@@ -75,6 +90,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xdist_group(JVM))
         elif item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.xdist_group(f"{BROWSER}{item.path.stem}"))
+    add_turns(items)
     kept = sample_tests(items, config.args)
     if left_out := len(items) - len(kept):
         running = {id(item) for item in kept}

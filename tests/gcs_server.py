@@ -14,6 +14,7 @@ import base64
 import contextlib
 import hashlib
 import json
+import os
 import re
 import threading
 from collections.abc import Iterator
@@ -23,6 +24,15 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import fsspec
 from gcsfs.core import GCSFileSystem
+
+BUCKET = "bucket"
+ENVIRONMENT = {
+    # the other class asks by gRPC first what kind of bucket it is, which nothing here answers
+    "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false",
+    # else Google is asked how long a token is good
+    "FETCH_RAW_TOKEN_EXPIRY": "false",
+}
+"""What processes need in their environment that are clients of such a server."""
 
 _OBJECT = re.compile(r"/(?:download/)?storage/v1/b/([^/]+)/o/(.+)")
 _LISTING = re.compile(r"/storage/v1/b/([^/]+)/o")
@@ -47,7 +57,7 @@ class _Handler(BaseHTTPRequestHandler):
         url = urlsplit(self.path)
         body = self.rfile.read(int(self.headers["Content-Length"]))
         found = _UPLOAD.fullmatch(url.path)
-        if found is None:
+        if found is None or found[1] != BUCKET:
             return self._answer(404)
         name, content = _parts(body)
         key = unquote(found[1]), name
@@ -69,7 +79,7 @@ class _Handler(BaseHTTPRequestHandler):
             if asked.get("alt") == "media":
                 return self._answer_range(content)
             return self._answer(200, _info(key, content))
-        if (found := _LISTING.fullmatch(url.path)) is not None:
+        if (found := _LISTING.fullmatch(url.path)) is not None and found[1] == BUCKET:
             return self._answer(200, self._listing(unquote(found[1]), asked))
         return self._answer(404)
 
@@ -77,13 +87,16 @@ class _Handler(BaseHTTPRequestHandler):
         """Remove an object."""
         found = _OBJECT.fullmatch(urlsplit(self.path).path)
         key = ("", "") if found is None else (unquote(found[1]), unquote(found[2]))
-        gone = self.objects.held.pop(key, None) is None
+        with self.objects.lock:
+            gone = self.objects.held.pop(key, None) is None
         return self._answer(404 if gone else 204)
 
     def _listing(self, bucket: str, asked: dict[str, str]) -> dict[str, Any]:
         prefix, delimiter = asked.get("prefix", ""), asked.get("delimiter")
         items, folders = [], set()
-        for (place, name), content in sorted(self.objects.held.items()):
+        with self.objects.lock:
+            held = sorted(self.objects.held.items())
+        for (place, name), content in held:
             if place != bucket or not name.startswith(prefix):
                 continue
             inside, slash, _ = name[len(prefix) :].partition(delimiter or "\0")
@@ -134,7 +147,7 @@ def _info(key: tuple[str, str], content: bytes) -> dict[str, Any]:
 @contextlib.contextmanager
 def gcs_server() -> Iterator[dict[str, Any]]:
     """A server without objects, as the storage options that lead to it."""
-    # the other class asks by gRPC first what kind of bucket it is, which nothing here answers
+    os.environ.update(ENVIRONMENT)
     fsspec.register_implementation("gs", GCSFileSystem, clobber=True)
     handler = type("Handler", (_Handler,), {"objects": _Objects()})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:

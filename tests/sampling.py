@@ -48,6 +48,23 @@ def _turns(count: int, one_in: int, of: str, seed: int) -> list[bool]:
     return [place % parts == seed % parts for place in places]
 
 
+COSTLY = {"spark": 3, "browser": 3}
+"""Tests with these markers take minutes together, and more are written than are missed: of each
+that says nothing of its turns one in so many runs."""
+
+
+def add_turns(items: Iterable[pytest.Item]) -> None:
+    """Gives what is costly its turns, where it has none of its own: a part of the parameters of
+    a test, and of the tests of a file that have none. `@pytest.mark.daily` keeps it from that."""
+    for item in items:
+        if any(item.get_closest_marker(name) for name in ("sampled", "turns", "daily")):
+            continue
+        one_in = max((COSTLY[kind] for kind in COSTLY if item.get_closest_marker(kind)), default=1)
+        if one_in > 1:
+            mark = pytest.mark.sampled if hasattr(item, "callspec") else pytest.mark.turns
+            item.add_marker(mark(one_in=one_in))
+
+
 def sample_tests(items: Sequence[pytest.Item], named: Sequence[str] = ()) -> list[pytest.Item]:
     """The tests that run today, in their order.
 

@@ -58,7 +58,14 @@ _NAMES = tuple(view for _, views in GROUPS for view in views)
 VIEWS = tuple(name for name, _ in _NAMES)
 """The views in the order of the navigation; the first is where a page begins."""
 
-VIEW_TITLES = dict(_NAMES)
+VIEW_TITLES = dict(_NAMES) | {"commit": "Commit"}
+
+BESIDE = {"commit": "timeline"}
+"""Places that the navigation does not name, with the view that they belong to: the selected commit
+alone."""
+
+PLACES = (*VIEWS, *BESIDE)
+"""What an address may name as its view."""
 
 VIEW_OF_A_VERSION = "timeline"
 """Where a link leads that names a version, or which commits are shown, and no view: such links
@@ -143,7 +150,7 @@ def parse_address(search: str) -> tuple[Address, list[str]]:
             texts[name] = ""
     means_commits = version is not None or bool(texts["only"])
     view = last("view") or (VIEW_OF_A_VERSION if means_commits else VIEWS[0])
-    if view not in VIEWS:
+    if view not in PLACES:
         complaints.append(
             f"There is no view called {cut(view, 40)!r}; the {VIEW_TITLES[VIEWS[0]]} is shown."
         )
@@ -207,7 +214,7 @@ class PageState(param.Parameterized):
     table = param.String(default="", doc="The open table as it may be shown, without secrets.")
     version = param.Integer(default=None, allow_None=True, doc="The selected version.")
     latest = param.Integer(default=None, allow_None=True, doc="The table's latest version.")
-    view: Any = param.Selector(default=VIEWS[0], objects=list(VIEWS), doc="The view in front.")
+    view: Any = param.Selector(default=VIEWS[0], objects=list(PLACES), doc="The view in front.")
     older = param.Integer(default=None, allow_None=True, doc="The version to compare with.")
     where = param.String(default="", doc="A condition on rows, as SQL.")
     file = param.String(default="", doc="The selected file, its path as in the log.")
@@ -231,6 +238,7 @@ class PageState(param.Parameterized):
     plan_request = param.Parameter(
         default=None, doc="An operation whose form is to be filled in: its name and answers."
     )
+    plans_at_once = param.Boolean(default=False, doc="Whether that operation is planned at once.")
     changes = param.Integer(default=0, doc="How often this page has changed the table.")
     dark = param.Boolean(default=False, doc="Whether the dark theme is on.")
     notice = param.ClassSelector(

@@ -89,7 +89,7 @@ def diff(  # noqa: PLR0913  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """What differs between two versions, or two tables, layer by layer.
+    """What differs between two versions or tables, layer by layer.
 
     The layers are files, rows, statistics, schema, properties and protocol.
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
 
 import typer
 from typer.main import get_command
@@ -62,10 +64,11 @@ def run(arguments: Sequence[str]) -> int:
 
 def _run_verb(arguments: Sequence[str], report: Report) -> int:
     try:
-        app = build_app()
+        app = _kept_app(build_app)
         if _needs_plugins(app, arguments):
+            app = build_app()
             register_plugin_verbs(app)
-        code = get_command(app).main(list(arguments), prog_name=_PROGRAM, standalone_mode=False)
+        code = _command_of(app).main(list(arguments), prog_name=_PROGRAM, standalone_mode=False)
     except DeltaError as error:
         report(error.as_dict())
         return exit_code_of(error)
@@ -78,6 +81,19 @@ def _run_verb(arguments: Sequence[str], report: Report) -> int:
     if code == _INTERRUPTED:
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
+
+
+@cache
+def _kept_app(build: Callable[[], typer.Typer]) -> typer.Typer:
+    """Our own verbs, which are the same for every line that a process runs."""
+    return build()
+
+
+@cache
+def _command_of(app: typer.Typer) -> Any:
+    """What parses a line. To make it of the annotations of some forty verbs takes longer than to
+    answer most lines."""
+    return get_command(app)
 
 
 def _wants_json(arguments: Sequence[str]) -> bool:

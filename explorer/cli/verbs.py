@@ -16,7 +16,9 @@ from explorer.cli import printing
 from explorer.cli.actions_verb import actions
 from explorer.cli.advice_verb import advice
 from explorer.cli.answering import answer, ask, open_named, print_answer
+from explorer.cli.change_verbs import delete, update
 from explorer.cli.changes_verb import changes
+from explorer.cli.clone_verb import clone
 from explorer.cli.conflicts_verb import conflicts
 from explorer.cli.create_verb import create
 from explorer.cli.demo import demo
@@ -268,7 +270,14 @@ _VERBS: Mapping[Group, Mapping[str, Callable[..., None]]] = {
         "why": why,
         "foreign": foreign,
     },
-    "Change a table": {"create": create, "write": write, **CHANGING_VERBS},
+    "Change a table": {
+        "create": create,
+        "write": write,
+        "delete": delete,
+        "update": update,
+        "clone": clone,
+        **CHANGING_VERBS,
+    },
     "Plans and receipts": DOCUMENT_VERBS,
     "Page and installation": {"demo": demo, "doctor": doctor},
 }

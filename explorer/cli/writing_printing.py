@@ -18,6 +18,7 @@ from explorer.storage.location import parse_location
 from explorer.table.counts import count
 
 if TYPE_CHECKING:
+    from explorer.pipeline.planned_writes.clone_plan import ClonePlan
     from explorer.pipeline.planned_writes.create_plan import CreatePlan
     from explorer.pipeline.planned_writes.write_plan import WritePlan
     from explorer.writing.statements.options import WriteResult
@@ -29,7 +30,7 @@ _LONGEST = 2000
 def print_create_plan(plan: CreatePlan, words: Sequence[str]) -> None:
     """The table that would be created; `words` are those of the command that creates it."""
     console = build_console(sys.stdout)
-    _title(console, f"Creates {plan.uri} with {count(len(plan.columns), 'column')}.")
+    print_title(console, f"Creates {plan.uri} with {count(len(plan.columns), 'column')}.")
     console.print()
     rows = [
         {"name": name, "kind": kind, "comment": comment or ""}
@@ -39,21 +40,21 @@ def print_create_plan(plan: CreatePlan, words: Sequence[str]) -> None:
     console.print()
     _print_layout(console, plan.partition_columns, plan.clustering_columns)
     for name, value in plan.properties.items():
-        _note(console, f"property {name} = {value}")
+        print_note_line(console, f"property {name} = {value}")
     protocol = plan.protocol
-    _note(
+    print_note_line(
         console,
         f"reader version {protocol.min_reader_version}, "
         f"writer version {protocol.min_writer_version}",
     )
-    _note(console, f"features: {', '.join(plan.features)}")
-    _print_way_on(console, plan.digest, words)
+    print_note_line(console, f"features: {', '.join(plan.features)}")
+    print_way_on(console, plan.digest, words)
 
 
 def print_write_plan(plan: WritePlan, words: Sequence[str]) -> None:
     """What a write would do; `words` are those of the command that does it."""
     console = build_console(sys.stdout)
-    _title(console, _what_is_written(plan))
+    print_title(console, _what_is_written(plan))
     if plan.nothing is not None:
         return
     console.print()
@@ -76,13 +77,33 @@ def print_write_plan(plan: WritePlan, words: Sequence[str]) -> None:
     if plan.partition_columns != (plan.partition_columns_before or ()):
         _print_layout(console, plan.partition_columns, ())
         if not plan.partition_columns:
-            _note(console, "no longer partitioned")
+            print_note_line(console, "no longer partitioned")
     _print_layout(console, (), plan.clustering_columns)
     if plan.enabled_features:
-        _note(console, f"enables {', '.join(plan.enabled_features)}")
+        print_note_line(console, f"enables {', '.join(plan.enabled_features)}")
     if plan.needs_spark is not None:
-        _note(console, f"! Spark is needed: {plan.needs_spark}")
-    _print_way_on(console, plan.digest, words)
+        print_note_line(console, f"! Spark is needed: {plan.needs_spark}")
+    print_way_on(console, plan.digest, words)
+
+
+def print_clone_plan(plan: ClonePlan, words: Sequence[str]) -> None:
+    """The clone that would be made; `words` are those of the command that makes it."""
+    console = build_console(sys.stdout)
+    rows = "an unknown number of rows" if plan.num_rows is None else count(plan.num_rows, "row")
+    files = f"{count(plan.num_files, 'file')} ({render_size(plan.num_bytes)})"
+    print_title(
+        console,
+        f"Clones version {plan.version} of {plan.source} to {plan.uri}: {rows} in {files}.",
+    )
+    console.print()
+    _print_layout(console, plan.partition_columns, ())
+    print_note_line(console, f"features: {', '.join(plan.features) or 'none'}")
+    print_note_line(
+        console,
+        f"! No file is copied. The clone reads those of {plan.source}, and cannot be read any "
+        "more once a vacuum has deleted them there.",
+    )
+    print_way_on(console, plan.digest, words)
 
 
 def print_result(result: WriteResult, uri: str, *, as_json: bool) -> None:
@@ -107,8 +128,14 @@ def print_result(result: WriteResult, uri: str, *, as_json: bool) -> None:
             if result.is_repeated
             else ("There is a table already.")
         )
-        _title(console, f"Nothing was committed. {why}")
+        print_title(console, f"Nothing was committed. {why}")
         return
+    print_title(console, _what_came(result))
+    for problem in result.problems:
+        print_note_line(console, f"! {problem.problem} {problem.reason} {problem.remedy}")
+
+
+def _what_came(result: WriteResult) -> str:
     figures = result.metrics
     said = f"{result.operation}: version {result.version}"
     if "numOutputRows" in figures:
@@ -116,12 +143,21 @@ def print_result(result: WriteResult, uri: str, *, as_json: bool) -> None:
             f", {count(figures['numOutputRows'], 'row')} in {count(figures['numFiles'], 'file')} "
             f"({render_size(figures['numOutputBytes'])})"
         )
+    if "sourceNumOfFiles" in figures:
+        size = render_size(figures["sourceTableSize"])
+        said += f", {count(figures['sourceNumOfFiles'], 'file')} of the source ({size})"
+    for name, what in (("numDeletedRows", "deleted"), ("numUpdatedRows", "updated")):
+        if name in figures:
+            said += f", {count(figures[name], 'row')} {what}"
+    if figures.get("numDeletionVectorsAdded"):
+        said += f", {count(figures['numDeletionVectorsAdded'], 'deletion vector')} added"
+    if figures.get("numAddedFiles"):
+        size = render_size(figures["numAddedBytes"])
+        said += f", {count(figures['numAddedFiles'], 'file')} added ({size})"
     if figures.get("numRemovedFiles"):
         size = render_size(figures["numRemovedBytes"])
         said += f", {count(figures['numRemovedFiles'], 'file')} removed ({size})"
-    _title(console, said)
-    for problem in result.problems:
-        _note(console, f"! {problem.problem} {problem.reason} {problem.remedy}")
+    return said
 
 
 def _what_is_written(plan: WritePlan) -> str:
@@ -146,13 +182,14 @@ def _print_layout(
     console: Console, partition_columns: Sequence[str], clustering_columns: Sequence[str]
 ) -> None:
     if partition_columns:
-        _note(console, f"partitioned by {', '.join(partition_columns)}")
+        print_note_line(console, f"partitioned by {', '.join(partition_columns)}")
     if clustering_columns:
-        _note(console, f"clustered by {', '.join(clustering_columns)}")
+        print_note_line(console, f"clustered by {', '.join(clustering_columns)}")
 
 
-def _print_way_on(console: Console, digest: str, words: Sequence[str]) -> None:
-    _note(console, f"plan {digest}")
+def print_way_on(console: Console, digest: str, words: Sequence[str]) -> None:
+    """The digest of a plan, and the command that applies it, whose words are `words`."""
+    print_note_line(console, f"plan {digest}")
     end = words.index("--") if "--" in words else len(words)
     command = " ".join([*words[:end], "--apply", digest[:_SHOWN_DIGEST], *words[end:]])
     print_note(console, f"Nothing was changed. To apply this plan: delta-explorer {command}")
@@ -177,11 +214,13 @@ def command_words(
     return [verb, *places, *words]
 
 
-def _title(console: Console, text: str) -> None:
+def print_title(console: Console, text: str) -> None:
+    """The first line of a plan or a result."""
     console.print(Text(printable(text, _LONGEST), style="bold"))
 
 
-def _note(console: Console, text: str) -> None:
+def print_note_line(console: Console, text: str) -> None:
+    """A line about a plan or a result, whose text may come from the table."""
     print_note(console, printable(text, _LONGEST))
 
 

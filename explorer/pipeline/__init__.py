@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from explorer.pipeline.rewrite.rewrite import Rewrite, rewrite_files
     from explorer.pipeline.session import choose_session, prepare_session
     from explorer.pipeline.source.registration import register
+    from explorer.pipeline.writing.clone import clone
     from explorer.pipeline.writing.create import create
     from explorer.pipeline.writing.write import write
     from explorer.writing.statements.options import WriteResult
@@ -57,6 +58,7 @@ _HOMES = {
     "WriteResult": "writing.write",
     "choose_session": "session",
     "clear_errors": "jobs.failures",
+    "clone": "writing.clone",
     "create": "writing.create",
     "delete": "changing.delete",
     "diff_rows": "diff.row_diff",
@@ -89,6 +91,7 @@ __all__ = [
     "WriteResult",
     "choose_session",
     "clear_errors",
+    "clone",
     "create",
     "delete",
     "diff_rows",

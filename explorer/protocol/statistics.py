@@ -1,16 +1,15 @@
 """What is known about the rows of a file without reading it (spec: Per-file Statistics).
 
-`build_statistics` counts and bounds the columns of an Arrow table as the
-reference does: the first 32 leaves, strings cut to 32 characters, times cut
-to milliseconds, no bounds for booleans, binary, lists and maps. Columns go by
-their physical names.
+`RunningStatistics` counts and bounds columns as the reference does: strings cut to 32
+characters, times cut to milliseconds, no bounds for booleans, binary, lists and maps. Columns
+go by their physical names.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -22,21 +21,10 @@ from explorer.errors import CorruptLogError
 from explorer.protocol.actions import FieldPath
 from explorer.protocol.calendar_days import PER_SECOND, SECOND_US, render_day, render_moment
 
-DEFAULT_INDEXED_COLUMNS = 32
-"""`delta.dataSkippingNumIndexedCols` where the table does not say."""
-
 DEFAULT_STRING_PREFIX = 32
 """Characters of a string that its bounds keep."""
 
 _LAST_CODE_POINT = "\U0010ffff"
-
-
-def build_statistics(table: pa.Table, indexed_columns: int = DEFAULT_INDEXED_COLUMNS) -> str:
-    """The JSON text for a file that holds exactly `table`; -1 indexes every column."""
-    paths = list(_leaf_paths(table.schema))
-    running = RunningStatistics(paths if indexed_columns < 0 else paths[:indexed_columns])
-    running.add(table)
-    return running.render()
 
 
 class RunningStatistics:
@@ -166,16 +154,6 @@ def _unreadable(reason: str) -> CorruptLogError:
         remedy="Compute the statistics of this file again before deleting rows from it.",
         spec="Per-file Statistics",
     )
-
-
-def _leaf_paths(fields: Iterable[pa.Field], parents: FieldPath = ()) -> Iterator[FieldPath]:
-    """The columns in the order of the schema, structs taken apart."""
-    for field in fields:
-        path = (*parents, field.name)
-        if pa.types.is_struct(field.type):
-            yield from _leaf_paths(field.type, path)
-        elif not pa.types.is_null(field.type):
-            yield path
 
 
 def _leaves(

@@ -49,6 +49,17 @@ class FencedLocalStore(LocalStore):
             raise _outside(path)
         return full
 
+    def list_neighbours(self) -> list[str]:
+        """See `LocalStore.list_neighbours`; the folder around has to be an allowed one."""
+        self._full(os.path.dirname(self._root))
+        return super().list_neighbours()
+
+    def open_neighbour(self, name: str) -> FencedLocalStore:
+        """See `LocalStore.open_neighbour`; behind the same fence."""
+        place = os.path.join(os.path.dirname(self._root), name)
+        self._full(place)
+        return FencedLocalStore(place, self._roots[1:])
+
     def read_heads(self, folder: str, names: Sequence[str], limit: int) -> Heads:
         """See `LocalStore.read_heads`; no name may be a link that leads out."""
         for name in names:
@@ -65,6 +76,20 @@ class FencedRemoteStore(RemoteStore):
         super().__init__(location, storage_options)
         self._own = canonical_place(location)
         self._roots = (self._own, *roots)
+
+    def list_neighbours(self) -> list[str]:
+        """See `RemoteStore.list_neighbours`; the folder around has to be an allowed one."""
+        self._full(self._own.rpartition("/")[0])
+        return super().list_neighbours()
+
+    def open_neighbour(self, name: str) -> RemoteStore:
+        """See `RemoteStore.open_neighbour`; behind the same fence."""
+        self._full(f"{self._own.rpartition('/')[0]}/{name}")
+        found = super().open_neighbour(name)
+        assert isinstance(found, FencedRemoteStore)
+        found._roots = (f"{self._own.rpartition('/')[0]}/{name}", *self._roots[1:])
+        found._own = found._roots[0]
+        return found
 
     def _full(self, path: str) -> str:
         named = path if "://" in path else f"{self._own}/{path}"

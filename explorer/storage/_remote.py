@@ -7,6 +7,7 @@ instance is shared between callers (credentials would be).
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -70,6 +71,13 @@ class RemoteStore:
                 "value of an option is not understood.",
                 remedy="Check the URL, and the names and values of the storage options.",
             ) from error
+        # some clients ask somebody whether a token is good, each with its own errors
+        except Exception as error:  # noqa: BLE001  # see above
+            raise StorageError(
+                f"{self._shown} cannot be opened.",
+                reason=f"The client of the store failed with {type(error).__name__}.",
+                remedy="Check the address, the network and the credentials, then try again.",
+            ) from None  # its words may hold the token, and a traceback would show them
         self._fs: Any = file_system
         self._root = str(root).rstrip("/")
 
@@ -128,6 +136,24 @@ class RemoteStore:
             if entry.get("type") != "directory"
             and len(str(entry["name"]).strip("/").split("/")) == inside
         ]
+
+    def list_neighbours(self) -> list[str]:
+        """The other folders beside this one."""
+        parent, _, own = self._root.rpartition("/")
+        if not parent.strip("/"):
+            return []  # a bucket, or the root of a file system
+        with speaking_of("..", self._shown):
+            self._fs.invalidate_cache(parent)
+            entries = self._fs.ls(parent, detail=True)
+        names = [_last_part(entry) for entry in entries if entry.get("type") == "directory"]
+        return [name for name in names if name not in {"", own}]
+
+    def open_neighbour(self, name: str) -> RemoteStore:
+        """One of them, by the same client."""
+        found = copy.copy(self)
+        found._root = f"{self._root.rpartition('/')[0]}/{name}"
+        found._shown = f"{self._shown.rpartition('/')[0]}/{name}"
+        return found
 
     def list_pieces(self, folder: str) -> Iterator[FolderPiece]:
         """What lies directly in `folder`, folders too, with sizes and times."""

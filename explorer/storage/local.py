@@ -93,6 +93,17 @@ class LocalStore:
         found.sort(key=attrgetter("name"))
         return found
 
+    def list_neighbours(self) -> list[str]:
+        """The other folders beside this one; links to folders count."""
+        parent, own = os.path.split(self._root)
+        with _speaking_of(".."), os.scandir(parent) as entries:
+            names = [entry.name for entry in entries if entry.is_dir()]
+        return [_text(name) for name in names if name != own]
+
+    def open_neighbour(self, name: str) -> LocalStore:
+        """One of them."""
+        return LocalStore(os.path.join(os.path.dirname(self._root), name))
+
     def folder_stamp(self, folder: str, listed_ns: int) -> FolderStamp | None:
         """What is equal as long as no name comes into `folder` or goes from it."""
         # only long listings are kept

@@ -157,6 +157,20 @@ class StampedStore(ReadStore, Protocol):
 
 
 @runtime_checkable
+class NeighbourStore(ReadStore, Protocol):
+    """A `ReadStore` that can look at the folders beside its own, by the same rights."""
+
+    def list_neighbours(self) -> list[str]:
+        """Names of the other folders in the folder that its own is in, in any order; none where
+        it is in no folder."""
+        ...
+
+    def open_neighbour(self, name: str) -> ReadStore:
+        """What lies below one of them."""
+        ...
+
+
+@runtime_checkable
 class WriteStore(ReadStore, Protocol):
     """A `ReadStore` that may also change what lies below its root."""
 

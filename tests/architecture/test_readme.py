@@ -35,7 +35,7 @@ def beside_orders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_there_are_examples_to_be_tried() -> None:
-    assert len(LOOKING) == 21
+    assert len(LOOKING) == 22
     assert "open_table" in PYTHON[0]
 
 

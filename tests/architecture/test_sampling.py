@@ -15,7 +15,7 @@ import pytest
 
 from tests import sampling
 from tests.conftest import ROOT
-from tests.sampling import sample, sample_tests, unless_asked
+from tests.sampling import COSTLY, add_turns, sample, sample_tests, unless_asked
 
 _FILE = """
 import pytest
@@ -135,6 +135,42 @@ def test_tests_of_a_file_take_turns_and_those_of_a_rule_or_of_each_day_always_ru
     # in three rounds: each test thrice, each of its cases once, whatever both are counted in
     assert [ran[test.nodeid] for test in _WHOLE] == [3] * 6
     assert [ran[test.nodeid] for test in _CASES] == [1] * 6
+
+
+class _Marked:
+    """A test of which the marks alone are asked."""
+
+    def __init__(self, *marks: pytest.MarkDecorator) -> None:
+        self.marks = {mark.name: mark for mark in marks}
+
+    def get_closest_marker(self, name: str) -> pytest.MarkDecorator | None:
+        return self.marks.get(name)
+
+    def add_marker(self, mark: pytest.MarkDecorator) -> None:
+        self.marks[mark.name] = mark
+
+
+class _MarkedCase(_Marked):
+    callspec = None
+
+
+def test_what_starts_a_jvm_or_a_browser_has_its_turns_unless_it_says_otherwise() -> None:
+    mark = pytest.mark
+    whole, case = _Marked(mark.spark), _MarkedCase(mark.browser)
+    others = [
+        _Marked(mark.spark, mark.daily),
+        _Marked(mark.spark, mark.turns(one_in=7)),
+        _MarkedCase(mark.browser, mark.sampled(one_in=9)),
+        _Marked(),
+    ]
+    before = [dict(item.marks) for item in others]
+    tests: Any = [whole, case, *others]
+    add_turns(tests)
+    assert whole.marks["turns"].kwargs == {"one_in": COSTLY["spark"]}
+    assert case.marks["sampled"].kwargs == {"one_in": COSTLY["browser"]}
+    assert "sampled" not in whole.marks
+    assert "turns" not in case.marks
+    assert [item.marks for item in others] == before
 
 
 def test_a_test_that_waits_runs_when_it_is_named_and_in_a_run_of_everything(

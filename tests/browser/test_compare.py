@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import NARROW, Server
 
 # what is compared and exported, unit tests hold; one way through the page is enough
-pytestmark = pytest.mark.turns(one_in=4)
+pytestmark = pytest.mark.turns(one_in=5)
 
 
 def test_a_link_shows_the_comparison_that_it_names(page: Page, server: Server, shop: Path) -> None:

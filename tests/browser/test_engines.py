@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import NARROW, WIDE, Server
 
 # the texts and the choice of engines, unit tests hold
-pytestmark = pytest.mark.turns(one_in=3)
+pytestmark = pytest.mark.turns(one_in=5)
 
 ROWS = "tr[data-do=engine]"
 

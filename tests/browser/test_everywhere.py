@@ -21,7 +21,7 @@ from tests.browser.test_page import open_shop, query
 from widgets.state import VIEWS
 
 # what the palette, the plot and the address ask and answer, unit tests hold too
-pytestmark = pytest.mark.turns(one_in=3)
+pytestmark = pytest.mark.turns(one_in=5)
 
 WIDTHS = (1440, 1024, 820)
 AT = 66
@@ -67,7 +67,7 @@ def find_faults(page: Page) -> list[tuple[str, str, list[str]]]:
 
 
 @pytest.mark.daily
-@pytest.mark.sampled(one_in=6)
+@pytest.mark.sampled(one_in=10)
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_view_has_a_serious_fault_in_either_theme_and_none_is_too_wide(
     themed: Page, shop: Path, view: str

@@ -18,7 +18,7 @@ from tests.tables import LogFolder, add, metadata, remove, vector
 from widgets.state import VIEWS
 
 # that no text of a table becomes an element, unit tests hold for each view and part
-pytestmark = pytest.mark.turns(one_in=2)
+pytestmark = pytest.mark.turns(one_in=3)
 
 # Each sets a mark if it runs, and asks for something if it is taken for an element.
 ATTACKS = (
@@ -182,7 +182,7 @@ _UNSEEN = r"""() => {
 
 
 @pytest.mark.daily
-@pytest.mark.sampled(one_in=6)
+@pytest.mark.sampled(one_in=10)
 @pytest.mark.parametrize("view", VIEWS)
 def test_nothing_of_a_hostile_table_runs_in_a_view(
     evil_tour: tuple[Page, Guard], table: Path, view: str
@@ -289,7 +289,7 @@ def test_exports_hold_no_cell_that_a_spreadsheet_would_run(
 
 
 @pytest.mark.daily
-@pytest.mark.sampled(one_in=6)
+@pytest.mark.sampled(one_in=10)
 @pytest.mark.parametrize(
     ("view", "more", "buttons"),
     [

@@ -21,7 +21,7 @@ from tests.tables import add, metadata
 from tests.unit.widgets.orders import Orders
 
 # the way of an operation through page and executor, unit tests hold step by step
-pytestmark = pytest.mark.turns(one_in=3)
+pytestmark = pytest.mark.turns(one_in=5)
 
 LOCKED = "This page is read-only."
 

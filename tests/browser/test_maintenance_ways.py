@@ -17,7 +17,7 @@ from tests.browser.keeper import NAME, Keeper, choose, keeping, plan, unlock, un
 from tests.unit.widgets.orders import Orders
 
 # what each shows, test_maintenance.py goes through on its way too
-pytestmark = pytest.mark.turns(one_in=3)
+pytestmark = pytest.mark.turns(one_in=5)
 
 
 @pytest.fixture(scope="module")

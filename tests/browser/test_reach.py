@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import NARROW, Server
 
 # what can be reached, unit tests hold; one way through the page is enough
-pytestmark = pytest.mark.turns(one_in=3)
+pytestmark = pytest.mark.turns(one_in=5)
 
 
 def test_the_files_are_looked_at_on_demand(page: Page, server: Server, shop: Path) -> None:

@@ -11,7 +11,7 @@ from tests.browser.chromium import WAIT_MS
 from tests.browser.conftest import WIDE, Guard, Server
 
 # each opens a new browser; what the server answers, unit tests hold
-pytestmark = pytest.mark.turns(one_in=3)
+pytestmark = pytest.mark.turns(one_in=5)
 
 GROUND = """() => new Promise((done) => {
   const told = () => done([document.documentElement.dataset.theme, getComputedStyle(document.documentElement).backgroundColor])

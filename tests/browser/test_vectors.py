@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import NARROW, Server
 
 # what is hidden, unit tests hold; one way through the page is enough
-pytestmark = pytest.mark.turns(one_in=2)
+pytestmark = pytest.mark.turns(one_in=3)
 
 
 def test_a_file_opens_from_the_density_and_its_link_shows_it_again(

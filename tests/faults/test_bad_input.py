@@ -64,7 +64,7 @@ def _assert_answers(snapshot: explorer.Snapshot, wanted: Answered) -> None:
     assert not told if wanted.problem is None else (wanted.problem, wanted.place) in told
 
 
-@pytest.mark.sampled(one_in=6)
+@pytest.mark.sampled(one_in=12)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_bad_input_on_the_command_line(
     case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -94,7 +94,7 @@ def test_bad_input_on_the_command_line(
         assert case.ends.problem is None or case.ends.problem in told
 
 
-@pytest.mark.sampled(one_in=6)
+@pytest.mark.sampled(one_in=12)
 @pytest.mark.parametrize("case", [case for case in CASES if not case.at], ids=str)
 def test_every_verb_ends_well(
     case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -118,6 +118,7 @@ def test_every_verb_ends_well(
 _BY_NAME = {case.name: case for case in CASES}
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     "name",
     [

@@ -145,7 +145,7 @@ def run_schedule(seed: int) -> tuple[int, int]:
     return len(told), len(lost)
 
 
-@pytest.mark.sampled(one_in=unless_asked("DELTA_EXPLORER_SCHEDULES", 4))
+@pytest.mark.sampled(one_in=unless_asked("DELTA_EXPLORER_SCHEDULES", 8))
 @pytest.mark.rule("log-versions-contiguous", "log-never-overwrite", "row-write-no-duplicates")
 @pytest.mark.rule("row-write-unique-fresh", "newer-commit-timestamp-monotonic")
 @pytest.mark.rule("action-txn-atomic-with-actions", "row-write-default-commit-version")

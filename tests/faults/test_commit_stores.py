@@ -18,13 +18,14 @@ import pytest
 from explorer.storage.open import open_write_store
 from tests.azure_server import azure_server
 from tests.faults.racing_processes import create_table, race
+from tests.gcs_server import gcs_server
 from tests.s3_server import s3_server
 from tests.sampling import unless_asked
 
 WRITERS = int(os.environ.get("DELTA_EXPLORER_STORE_WRITERS", "4"))
 COMMITS = int(os.environ.get("DELTA_EXPLORER_STORE_COMMITS", "10"))
 _Server = Callable[[], AbstractContextManager[dict[str, Any]]]
-SERVERS: dict[str, _Server] = {"s3": s3_server, "az": azure_server}
+SERVERS: dict[str, _Server] = {"s3": s3_server, "az": azure_server, "gs": gcs_server}
 
 
 @pytest.fixture(scope="module", params=SERVERS)
@@ -33,7 +34,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[tuple[str, dict[str, Any]]
         yield f"{request.param}://bucket/{uuid4().hex}", options
 
 
-@pytest.mark.sampled(one_in=unless_asked("DELTA_EXPLORER_STORE_COMMITS", 2))
+@pytest.mark.sampled(one_in=unless_asked("DELTA_EXPLORER_STORE_COMMITS", 3))
 @pytest.mark.rule("log-atomic-primitives", "log-never-overwrite", "log-versions-contiguous")
 def test_processes_that_commit_side_by_side_on_a_store_lose_nothing(
     store: tuple[str, dict[str, Any]], tmp_path: Path

@@ -36,7 +36,7 @@ def test_store_that_fails_at_any_single_operation_of_what_looks_at_rows(
     faults = [(number, "before") for number in range(len(operations))]
     for number, what in enumerate(operations):
         faults += [(number, when) for when in CHANGING if is_change(what)]
-    for number, when in sample(faults, 10, operation):
+    for number, when in sample(faults, 20, operation):
         copies.fresh()
         store = FaultyStore(str(lake.root), number, when=when)  # type: ignore[arg-type]
         receipt = lake.execute(plan, table=Table(store), approval=approval_of(plan), spark=spark)

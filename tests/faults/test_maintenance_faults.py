@@ -94,7 +94,7 @@ def test_store_that_fails_at_any_single_operation(
         *((when, down, changes) for when, down in FAULTS),
     )
     for when, down, numbers in kinds:
-        for number in sample(numbers, 10, f"{request.node.name} {when} {down}"):
+        for number in sample(numbers, 20, f"{request.node.name} {when} {down}"):
             copies.fresh()
             store = FaultyStore(str(root), number, when=when, down=down)
             statuses.add(check_then_finish(copies, store))
@@ -107,7 +107,7 @@ def test_process_that_is_killed_between_any_two_changes(
     changes = [number for number, what in enumerate(operations_of(copies)) if is_change(what)]
     assert changes
     with Processes() as processes:
-        for fatal in sample(changes, 10, request.node.name):
+        for fatal in sample(changes, 20, request.node.name):
             lake = copies.fresh()
             assert processes.carry_out(lake, copies.plan, fatal) == KILLED, fatal
             check_whole(lake, copies.before, copies.plan)

@@ -4,8 +4,7 @@ Most schedules are short: two or three participants who meet once, on one of man
 finds what two can do to each other for little time. A share of them are long: days on which
 half a dozen meet, are killed, and their plans are taken up by others. `DELTA_EXPLORER_SCHEDULES`
 says how many schedules there are, `DELTA_EXPLORER_FIRST_SCHEDULE` with which seed they begin;
-the counts are printed. `tests.faults.schedules_run` runs many by
-hand.
+the counts are printed. `tests.faults.schedules_run` runs many by hand.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ def test_a_driver_that_is_killed_before_any_step_of_a_commit_leaves_each_row_onc
 ) -> None:
     name = request.node.callspec.params["query"]
     count = len(operations_of(query))
-    for number in sample(range(count), 12, request.node.name):
+    for number in sample(range(count), 24, request.node.name):
         again = fresh(tmp_path, name)
         with pytest.raises(KilledStore.Killed):
             again.run(KilledStore(str(again.root), number))

@@ -58,7 +58,7 @@ def test_a_disk_that_is_full_at_any_write_leaves_all_rows_or_none_and_is_no_doub
 ) -> None:
     changes = [number for number, what in enumerate(operations_of(place)) if is_change(what)]
     faults = [StoreFault(number, "full", down) for number in changes for down in (False, True)]
-    for fault in sample(faults, 4, request.node.name):
+    for fault in sample(faults, 12, request.node.name):
         place.fresh()
         outcome = outcome_of(place, fault.store(place.root))
         assert getattr(outcome, "kind", "storage_failed") == "storage_failed"
@@ -76,7 +76,7 @@ def test_a_real_process_that_is_killed_leaves_all_rows_or_none(
     place: Place, processes: Processes, request: pytest.FixtureRequest
 ) -> None:
     count = len(operations_of(place))
-    for number in sample(range(count), 12, f"{request.node.name} process"):
+    for number in sample(range(count), 24, f"{request.node.name} process"):
         place.fresh()
         door, name = request.node.callspec.params["place"]
         assert processes.write(place.root, name, door, number) == KILLED

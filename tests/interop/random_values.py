@@ -293,7 +293,8 @@ def _tell_plain(value: Any, name: str) -> Any:
     if name in {"float", "double"}:
         return "NaN" if value != value else value.hex()  # noqa: PLR0124
     if name == "variant" and isinstance(value, dict):
-        return VARIANTS.get((bytes(value["metadata"]), bytes(value["value"])), value)
+        found = bytes(value["metadata"]), bytes(value["value"])
+        return VARIANTS.get(found, found)
     return value
 
 

@@ -24,6 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("logs")
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
 def test_both_entrants_count_the_same(case: Case, folder: Path, tmp_path: Path) -> None:
     table = logs.write_table(folder, case.log)
@@ -34,6 +35,7 @@ def test_both_entrants_count_the_same(case: Case, folder: Path, tmp_path: Path) 
     assert counts[0] == counts[1] != 0
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     "case", [case for case in CASES if case.limit], ids=lambda case: case.title
 )

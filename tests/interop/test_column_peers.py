@@ -234,7 +234,7 @@ def _parsed(value: str) -> Any:
         return value
 
 
-@pytest.mark.sampled(one_in=4)
+@pytest.mark.sampled(one_in=8)
 @pytest.mark.parametrize("name", _CASES)
 def test_columns_change_as_by_the_reference_which_goes_on_with_them(
     spark: SparkSession, tmp_path: Path, name: str
@@ -389,7 +389,7 @@ _REFUSED = {
 }
 
 
-@pytest.mark.sampled(one_in=4)
+@pytest.mark.sampled(one_in=8)
 @pytest.mark.parametrize("name", _REFUSED)
 def test_what_the_reference_refuses_of_columns_is_refused(
     spark: SparkSession, tmp_path: Path, name: str

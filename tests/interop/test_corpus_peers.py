@@ -69,7 +69,7 @@ def begun(
     pool.shutdown(cancel_futures=True)
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.rule("dv-rows-not-returned", "mapping-name-physical")
 @pytest.mark.parametrize("expected", ALL, ids=table_name)
 def test_deltalake_disagrees_only_where_it_is_listed(
@@ -80,7 +80,7 @@ def test_deltalake_disagrees_only_where_it_is_listed(
     check_disagreements(DELTALAKE, expected["name"], found)
 
 
-@pytest.mark.sampled(one_in=8)
+@pytest.mark.sampled(one_in=16)
 @pytest.mark.parametrize("expected", ALL, ids=table_name)
 def test_delta_spark_disagrees_only_where_it_is_listed(
     expected: dict[str, Any], begun: Begun

@@ -70,7 +70,7 @@ def without_own_names(found: dict[str, Any]) -> dict[str, Any]:
     return {**found, "properties": {**told, **dict.fromkeys(_OWN_NAMES & told.keys(), "")}}
 
 
-@pytest.mark.sampled(one_in=8)
+@pytest.mark.sampled(one_in=16)
 @pytest.mark.parametrize("name", _STATEMENTS)
 def test_upgrade_is_the_same_as_that_of_the_reference_which_goes_on_with_it(
     spark: SparkSession, tmp_path: Path, name: str

@@ -58,7 +58,7 @@ def _theirs(spark: SparkSession) -> Callable[[Path, int], None]:
 
 @pytest.mark.rule("iceberg-v2-nested-ids-in-parquet", "iceberg-v2-materialize-partitions")
 @pytest.mark.rule("iceberg-v1-materialize-partitions")
-@pytest.mark.sampled(one_in=2)
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("creator", ["ours", "theirs"])
 def test_both_write_files_of_one_form_into_one_table(

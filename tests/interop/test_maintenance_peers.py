@@ -117,7 +117,7 @@ def maintain(case: Case, readers: Readers, state: Path) -> tuple[list[str], Case
     return done, case
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.parametrize("expected", _CASES, ids=table_name)
 def test_table_says_the_same_after_every_operation(
     expected: dict[str, Any], tmp_path: Path
@@ -127,7 +127,7 @@ def test_table_says_the_same_after_every_operation(
     assert done
 
 
-@pytest.mark.sampled(one_in=7)
+@pytest.mark.sampled(one_in=14)
 @pytest.mark.spark
 @pytest.mark.parametrize(
     "expected", [case for case in _CASES if case["name"] in _WITH_SPARK], ids=table_name

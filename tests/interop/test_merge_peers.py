@@ -123,7 +123,7 @@ _BOTH_REFUSE = {
 _DONE = [name for name in SITUATIONS if name not in {*LOOSER, *_BOTH_REFUSE}]
 
 
-@pytest.mark.sampled(one_in=8)
+@pytest.mark.sampled(one_in=16)
 @pytest.mark.parametrize("name", [*LOOSER, *_BOTH_REFUSE])
 def test_what_the_reference_refuses_is_refused_with_the_words_for_it_or_listed(
     spark: SparkSession, tmp_path: Path, name: str
@@ -144,7 +144,7 @@ def test_what_the_reference_refuses_is_refused_with_the_words_for_it_or_listed(
     assert explorer.open_table(mine).latest_version() == version
 
 
-@pytest.mark.sampled(one_in=8)
+@pytest.mark.sampled(one_in=16)
 @pytest.mark.parametrize("name", _DONE)
 def test_both_make_the_same_of_a_merge(spark: SparkSession, tmp_path: Path, name: str) -> None:
     situation = SITUATIONS[name]

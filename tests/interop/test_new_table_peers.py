@@ -262,7 +262,7 @@ _USED = {
 }
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.parametrize("asked", _USED.values(), ids=_USED)
 def test_others_read_and_write_a_table_that_we_created(
     spark: SparkSession, tmp_path: Path, asked: Asked
@@ -334,7 +334,7 @@ _BEGUN = {
 }
 
 
-@pytest.mark.sampled(one_in=4)
+@pytest.mark.sampled(one_in=8)
 @pytest.mark.parametrize("written", _BEGUN.values(), ids=_BEGUN)
 def test_rows_begin_a_table_as_they_do_with_the_reference(
     spark: SparkSession, tmp_path: Path, written: Written
@@ -439,7 +439,7 @@ def changed(base: ReadVersion, change: SchemaChange | None) -> dict[str, Any]:
     return described(change.protocol, change.metadata, change.domains)
 
 
-@pytest.mark.sampled(one_in=4)
+@pytest.mark.sampled(one_in=8)
 @pytest.mark.parametrize("written", _MERGED.values(), ids=_MERGED)
 def test_columns_are_merged_as_the_reference_merges_them(
     spark: SparkSession, tmp_path: Path, written: Written
@@ -450,7 +450,7 @@ def test_columns_are_merged_as_the_reference_merges_them(
     assert ours == described(theirs.protocol, theirs.metadata, ())
 
 
-@pytest.mark.sampled(one_in=4)
+@pytest.mark.sampled(one_in=8)
 @pytest.mark.parametrize("written", _OVERWRITTEN.values(), ids=_OVERWRITTEN)
 def test_columns_are_overwritten_as_the_reference_overwrites_them(
     spark: SparkSession, tmp_path: Path, written: Written
@@ -474,7 +474,7 @@ def test_columns_are_overwritten_as_the_reference_overwrites_them(
         assert ours == others <= before
 
 
-@pytest.mark.sampled(one_in=4)
+@pytest.mark.sampled(one_in=8)
 @pytest.mark.parametrize("written", _NOT_MERGED.values(), ids=_NOT_MERGED)
 def test_columns_that_the_reference_does_not_merge_are_refused(
     spark: SparkSession, tmp_path: Path, written: Written
@@ -486,7 +486,7 @@ def test_columns_that_the_reference_does_not_merge_are_refused(
         merge_schema(base, written.schema)
 
 
-@pytest.mark.sampled(one_in=4)
+@pytest.mark.sampled(one_in=8)
 @pytest.mark.parametrize("written", _NOT_OVERWRITTEN.values(), ids=_NOT_OVERWRITTEN)
 def test_columns_by_which_the_reference_overwrites_nothing_are_refused(
     spark: SparkSession, tmp_path: Path, written: Written
@@ -530,7 +530,7 @@ _REPLACED = {
 }
 
 
-@pytest.mark.sampled(one_in=4)
+@pytest.mark.sampled(one_in=8)
 @pytest.mark.parametrize(("before", "after"), _REPLACED.values(), ids=_REPLACED)
 def test_a_table_is_replaced_as_the_reference_replaces_it(
     spark: SparkSession, tmp_path: Path, before: Asked, after: Asked
@@ -556,7 +556,7 @@ def test_a_table_is_replaced_as_the_reference_replaces_it(
     )
 
 
-@pytest.mark.sampled(one_in=6)
+@pytest.mark.sampled(one_in=12)
 @pytest.mark.parametrize("asked", _CREATED.values(), ids=_CREATED)
 def test_a_table_is_created_as_the_reference_creates_it(
     spark: SparkSession, tmp_path: Path, asked: Asked
@@ -573,7 +573,7 @@ def test_a_table_is_created_as_the_reference_creates_it(
     )
 
 
-@pytest.mark.sampled(one_in=6)
+@pytest.mark.sampled(one_in=12)
 @pytest.mark.parametrize("asked", _NEVER.values(), ids=_NEVER)
 def test_what_the_reference_refuses_is_refused(
     spark: SparkSession, tmp_path: Path, asked: Asked

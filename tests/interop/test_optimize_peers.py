@@ -59,7 +59,7 @@ _CASES = [
 ]
 
 
-@pytest.mark.sampled(one_in=8)
+@pytest.mark.sampled(one_in=16)
 @pytest.mark.parametrize(
     ("name", "wishes"),
     [case for case in _CASES if case[0] in _ALL],
@@ -97,7 +97,7 @@ def plan_of(place: Path, **wishes: Any) -> Plan:
     return maintenance.plan_optimize(explorer.open_table(place), **wishes)
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.parametrize(
     "wishes",
     [{}, {"purge": True}, {"zorder_by": ["v", "id"], "target_size": 3000}],

@@ -67,7 +67,7 @@ def different(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.sampled(one_in=4)
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.spark
 @pytest.mark.parametrize(("name", "version"), _RESTORED, ids=[name for name, _ in _RESTORED])
 def test_restored_table_is_the_one_that_delta_spark_restores(

@@ -38,7 +38,7 @@ def there(root: Path) -> set[str]:
     return {path for path, _ in list_files(root)}
 
 
-@pytest.mark.sampled(one_in=unless_asked("DELTA_EXPLORER_LAKES", 4))
+@pytest.mark.sampled(one_in=unless_asked("DELTA_EXPLORER_LAKES", 8))
 @pytest.mark.rule("log-vacuum-retention-default")
 @pytest.mark.parametrize("part", range(_LAKES))
 def test_plan_deletes_what_a_second_computation_allows_and_nothing_else(
@@ -78,7 +78,7 @@ def assert_it_deletes_just_that(made: RandomLake, plan: maintenance.Plan, seed: 
         assert lake.table.snapshot(version=version).num_files == len(live), (seed, version)
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.parametrize("expected", _COMMITTED_FROM_THE_FIRST, ids=table_name)
 def test_table_of_the_corpus_keeps_what_a_second_computation_keeps(
     expected: dict[str, Any], tmp_path: Path

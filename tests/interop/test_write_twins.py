@@ -159,7 +159,7 @@ def _table(place: Path) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.sampled(one_in=16)
+@pytest.mark.sampled(one_in=36)
 @pytest.mark.parametrize(("feature", "statement"), _ALL)
 def test_a_write_does_to_a_table_what_that_of_delta_spark_does(
     feature: str, statement: str, spark: SparkSession, tmp_path: Path

@@ -126,7 +126,7 @@ def _their_files(table: Path) -> list[str] | None:
         return None
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.rule("checkpoint-complete-replay", "checkpoint-required-actions")
 @pytest.mark.rule("checkpoint-struct-columns")
 @pytest.mark.parametrize("expected", _SMALL, ids=table_name)
@@ -157,7 +157,7 @@ def _keeps_statistics(configuration: dict[str, str]) -> bool:
     return not all(configuration.get(name) == "false" for name in names)
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.rule("compaction-content", "compaction-replaces-commits")
 @pytest.mark.parametrize("expected", _SMALL, ids=table_name)
 def test_table_of_the_corpus_is_the_same_with_our_compactions(

@@ -102,12 +102,13 @@ def _check(role: str, names: list[str], place: Path, spark: SparkSession | None 
         assert told_rows(rows_of_frame(frame), fields) == wanted
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(("role", "name"), _ALL)
 def test_a_type_keeps_every_value_in_its_role(role: str, name: str, tmp_path: Path) -> None:
     _check(role, [name], tmp_path / "t")
 
 
-@pytest.mark.sampled(one_in=4)
+@pytest.mark.sampled(one_in=8)
 @pytest.mark.parametrize("role", _ROLES)
 def test_types_keep_every_value_on_spark_and_for_delta_spark(
     role: str, spark: SparkSession, tmp_path: Path

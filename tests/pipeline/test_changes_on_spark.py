@@ -73,7 +73,7 @@ def test_tasks_do_what_the_model_says(
     _judge(tmp_path / "t", form, CHANGES[name], spark)
 
 
-@pytest.mark.parametrize("form", sample(FORMS, 3, "beyond here"))
+@pytest.mark.parametrize("form", sample(FORMS, 5, "beyond here"))
 @pytest.mark.parametrize("what", BEYOND)
 def test_spark_evaluates_what_this_process_cannot(
     tmp_path: Path, spark: SparkSession, form: str, what: str

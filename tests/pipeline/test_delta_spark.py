@@ -59,7 +59,7 @@ def theirs(spark: SparkSession, place: Path, version: int, columns: list[str]) -
     return reader.load(str(place)).selectExpr(*columns).toArrow()
 
 
-@pytest.mark.sampled(one_in=2)
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("route", ROUTES)
 def test_both_read_the_same_rows_of_every_version(
     spark: SparkSession, written: Path, route: Route
@@ -74,7 +74,7 @@ def test_both_read_the_same_rows_of_every_version(
         same_rows(found, theirs(spark, written, version, columns))
 
 
-@pytest.mark.sampled(one_in=2)
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("route", ROUTES)
 def test_both_give_a_row_the_same_id(spark: SparkSession, written: Path, route: Route) -> None:
     table = explorer.open_table(written)

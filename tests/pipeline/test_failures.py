@@ -10,10 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession, functions
 
 import explorer
-from explorer import pipeline
+from explorer import errors, pipeline
 from explorer.errors import (
     CorruptDataError,
     DeltaError,
@@ -21,6 +22,7 @@ from explorer.errors import (
     NotFoundError,
     StorageError,
 )
+from explorer.pipeline.tasks.task_failures import ErrorMark, TaskFailure
 from tests.data_tables import DataTable, field, struct
 from tests.pipeline.rows import set_to
 
@@ -35,7 +37,11 @@ _VERDICTS = [
     "ExecutorLostFailure",
     'No FileSystem for scheme "s3"',
     "\nModuleNotFoundError: No module named 'explorer'\n",
+    "Timed out while waiting for the Python worker to connect back",
 ]
+
+
+_CLASSES = [name for name in vars(errors) if name.endswith("Error")]
 
 
 def _raise(value: Any) -> None:
@@ -227,3 +233,33 @@ def test_errors_of_ours_come_back_as_they_were(
     with pytest.raises(DeltaError) as told, pipeline.clear_errors("Counting"):
         frame.collect()
     assert told.value.as_dict() == ours.value.as_dict()
+
+
+def test_a_python_process_that_is_not_there_in_time_is_told_as_a_slow_machine() -> None:
+    """As a Connect server says it."""
+    words = "Timed out while waiting for the Python worker to connect back"
+    said = f"[STREAM_FAILED] Query [id = a, runId = b] terminated with exception: {words}"
+    with (
+        pytest.raises(StorageError, match="not ready within ten seconds"),
+        pipeline.clear_errors("Writing the stream"),
+    ):
+        raise StreamingQueryException(f"{said} SQLSTATE: XXKST")
+
+
+@pytest.mark.parametrize("name", _CLASSES)
+def test_an_error_of_a_task_is_caught_by_the_class_that_it_had(name: str) -> None:
+    home: type[DeltaError] = getattr(errors, name)
+    with pytest.raises(TaskFailure) as failure, ErrorMark().marked():
+        raise home("One.", reason="Two.", remedy="Three.", kind="outcome_unknown")
+    found = ErrorMark().sent(str(failure.value))
+    assert found is not None
+    assert (type(found), found.kind) == (home, "outcome_unknown")
+
+
+def test_an_error_of_a_class_that_nobody_can_name_is_caught_by_the_nearest_one() -> None:
+    class OddError(StorageError):
+        pass
+
+    with pytest.raises(TaskFailure) as failure, ErrorMark().marked():
+        raise OddError("One.", reason="Two.", remedy="Three.")
+    assert type(ErrorMark().sent(str(failure.value))) is StorageError

@@ -299,3 +299,12 @@ def unknown(place: Path) -> set[str]:
     for version in range(table.latest_version() + 1):
         found -= set(table.snapshot(version=version).files(["path"])["path"].to_pylist())
     return found
+
+
+def test_no_table_is_created_for_a_stream_that_would_replace_single_rows_later(
+    tmp_path: Path,
+) -> None:
+    sink = Sink(tmp_path / "t", streams=True, overwrite=True, replaceWhere="id > 5")
+    with pytest.raises(TaskFailure, match="replace single rows"):
+        sink.write([60])
+    assert not (tmp_path / "t").exists()

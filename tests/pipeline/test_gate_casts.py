@@ -174,7 +174,7 @@ def _is_same(value: Any, ours: Any, theirs: Any, source: DataType, target: DataT
     return isinstance(theirs, Decimal) and abs(ours - theirs) <= Decimal(math.ulp(number))
 
 
-@pytest.mark.sampled(one_in=4)
+@pytest.mark.sampled(one_in=8)
 @pytest.mark.parametrize("source", TYPES, ids=render_type)
 def test_arrow_and_spark_store_the_same(spark: SparkSession, source: DataType) -> None:
     targets = [kind for kind in TYPES if kind != source and is_assignable(source, kind)]

@@ -125,7 +125,7 @@ def _refused(error: InvalidArgumentError) -> None:
         raise error
 
 
-@pytest.mark.sampled(one_in=4)
+@pytest.mark.sampled(one_in=8)
 @pytest.mark.parametrize("case", CASES)
 def test_both_write_the_same_row_or_refuse_it(spark: SparkSession, place: Path, case: str) -> None:
     columns = WHOLE | CASES[case]

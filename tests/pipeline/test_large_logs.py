@@ -111,7 +111,7 @@ _CASES = [
 ]
 
 
-@pytest.mark.sampled(one_in=12)
+@pytest.mark.sampled(one_in=24)
 @pytest.mark.parametrize(("expected", "limits"), _CASES)
 def test_the_state_on_spark_is_that_of_the_engine(
     spark: SparkSession, expected: dict[str, Any], limits: Limits, tmp_path: Path
@@ -172,7 +172,7 @@ def test_totals_and_the_port_are_those_of_the_engine(
     assert ordered(batches) == ordered(here.files(["path", "partition_values"]))
 
 
-@pytest.mark.sampled(one_in=4)
+@pytest.mark.sampled(one_in=8)
 @pytest.mark.parametrize("limits", _LIMITS.values(), ids=_LIMITS)
 @pytest.mark.parametrize("where", [None, "region = 'b'", "id >= 20 and id < 40", "id < -1"])
 def test_rows_come_by_a_list_that_stays_on_spark(
@@ -201,7 +201,7 @@ def test_rows_come_by_a_list_that_stays_on_spark(
             _ = plan.files
 
 
-@pytest.mark.sampled(one_in=4)
+@pytest.mark.sampled(one_in=8)
 @pytest.mark.parametrize("limits", _LIMITS.values(), ids=_LIMITS)
 @pytest.mark.parametrize(
     "measures", [("rows", "nulls", "extremes"), ("distinct", "top")], ids=["log", "rows"]

@@ -23,7 +23,7 @@ from tests.sampling import sample
 
 pytestmark = pytest.mark.spark
 
-SEEDS = sample(range(1_000, 1_200), 25, "merges on Spark")
+SEEDS = sample(range(1_000, 1_200), 50, "merges on Spark")
 ALL = {
     "delta.enableDeletionVectors": "true",
     "delta.enableChangeDataFeed": "true",

@@ -42,7 +42,7 @@ _ONLY_FILES = {
 }
 
 
-@pytest.mark.sampled(one_in=3, each="expected")
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.rule("dv-rows-not-returned", "log-missing-columns", "mapping-id-field-id")
 @pytest.mark.rule("mapping-name-physical", "newer-widening-convert-old", "schema-type-void")
 @pytest.mark.rule("row-read-default-id", "row-read-materialized-id")
@@ -81,7 +81,7 @@ _EARLIER = [
 ]
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.parametrize(("expected", "version"), _EARLIER)
 def test_rows_of_earlier_versions_equal_those_of_the_engine(
     spark: SparkSession, expected: dict[str, Any], version: int, tmp_path: Path

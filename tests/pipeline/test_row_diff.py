@@ -48,7 +48,7 @@ def by_ids(snapshot: Snapshot) -> dict[int, Any]:
     return dict(zip(rows["_row_id"].to_pylist(), map(plain_value, values), strict=True))
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.parametrize("expected", _WITH_TWO, ids=table_name)
 def test_counts_between_first_and_last_version_equal_the_model(
     spark: SparkSession, expected: dict[str, Any], tmp_path: Path

@@ -103,7 +103,7 @@ def test_every_column_gets_its_value_from_where_the_plan_says(spark: SparkSessio
     )  # fmt: skip
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.parametrize(
     ("columns", "said"),
     [

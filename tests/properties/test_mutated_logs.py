@@ -9,7 +9,7 @@ Two things nobody can tell from the file and thus go unjudged: a Parquet footer 
 has no checksum) that still parses, and a line of JSON that still is one: its new
 meaning is what counts. A log whose JSON is only written with escapes says what it said.
 
-A run takes a fifth of the seeds; `tests.properties.amounts` says how to run others. One case
+A run takes a tenth of the seeds; `tests.properties.amounts` says how to run others. One case
 alone is run by
 `python -m tests.properties.mutation_worker KIND SEED 1`.
 """

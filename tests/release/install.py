@@ -22,8 +22,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CONSTRAINTS = ROOT / "constraints.txt"
-# a wheel that is new by itself must not make an old release need a compiler
-PIP = ("-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--only-binary", ":all:")
+# a wheel that is new by itself must not make an old release need a compiler; what is imported
+# is compiled then
+PIP = ("-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-compile")
+PIP += ("--only-binary", ":all:")
 
 ASK = """
 import sys

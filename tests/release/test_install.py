@@ -19,6 +19,7 @@ def test_the_wheel_answers_in_a_clean_environment(built: tuple[Path, Path], tmp_
 
 
 @pytest.mark.may_skip(reason="Debian has one Python; CONTRIBUTING says how to try the others")
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("name", OTHERS)
 def test_the_wheel_answers_on_another_python(
     built: tuple[Path, Path], tmp_path: Path, name: str

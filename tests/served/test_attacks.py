@@ -21,7 +21,7 @@ from tests.unit.widgets.orders import Orders
 from widgets.state import VIEW_TITLES
 
 # what the server refuses, the plain clients of this folder try each day
-pytestmark = pytest.mark.turns(one_in=2)
+pytestmark = pytest.mark.turns(one_in=3)
 
 WIDE = {"width": 1440, "height": 980}
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bokeh.models import (
     BasicTicker,
     CustomJSTickFormatter,
     DatetimeTicker,
     DatetimeTickFormatter,
+    InlineStyleSheet,
     NumeralTickFormatter,
 )
 from bokeh.plotting import figure
 
 from widgets.figures.commits import Axis, Measure
+from widgets.markup import NOTHING, html, join
 from widgets.theme import Palette
 
 _LEFT = 88
@@ -36,6 +40,32 @@ _DATES = DatetimeTickFormatter(
 ).properties_with_values(include_defaults=False)
 
 
+def build_tooltip(palette: Palette, *lines: tuple[str, str], title: str = "") -> str:
+    """A tooltip of ours: a title and named values, each `@column` of the source, which Bokeh
+    escapes."""
+    head = html('<b style="display:block;margin-bottom:3px">{}</b>', title) if title else NOTHING
+    rows = join(
+        html('<span style="color:{}">{}</span><span>{}</span>', palette.muted, name, value)
+        for name, value in lines
+    )
+    return html(
+        '<div style="color:{};font:12.5px/1.45 Roboto,Helvetica,Arial,sans-serif">{}'
+        '<div style="display:grid;grid-template-columns:auto 1fr;gap:1px 10px">{}</div></div>',
+        palette.text,
+        head,
+        rows,
+    )
+
+
+def _dress_tooltips(palette: Palette) -> InlineStyleSheet:
+    """The ground of tooltips in the colours of the theme."""
+    return InlineStyleSheet(
+        css=f".bk-Tooltip {{ --tooltip-color: {palette.card}; --tooltip-border: {palette.line}; "
+        f"--tooltip-text: {palette.text}; background: {palette.card}; "
+        f"border: 1px solid {palette.line}; border-radius: 8px; max-width: 420px; }}"
+    )
+
+
 def build_plot(palette: Palette, name: str, **options: object) -> figure:
     """An empty plot as wide as the card; `name` is what a screen reader says."""
     plot = figure(
@@ -47,6 +77,7 @@ def build_plot(palette: Palette, name: str, **options: object) -> figure:
         background_fill_color=palette.card,
         border_fill_color=palette.card,
         html_attributes={"role": "img", "aria-label": name},
+        stylesheets=[_dress_tooltips(palette)],
         **options,
     )
     plot.axis.axis_line_color = None
@@ -54,6 +85,10 @@ def build_plot(palette: Palette, name: str, **options: object) -> figure:
     plot.axis.minor_tick_line_color = None
     plot.axis.major_label_text_color = palette.muted
     plot.axis.major_label_text_font_size = "12px"
+    plot.axis.axis_label_text_color = palette.muted
+    plot.axis.axis_label_text_font_size = "12px"
+    plot.axis.axis_label_text_font_style = "normal"
+    plot.axis.axis_label_standoff = 4
     plot.xgrid.grid_line_color = None
     plot.ygrid.grid_line_color = palette.line
     return plot
@@ -72,6 +107,9 @@ def dress_amounts(plot: figure, measure: Measure) -> None:
     else:
         plot.yaxis.ticker = BasicTicker(desired_num_ticks=2, num_minor_ticks=0, min_interval=1)
         plot.yaxis.formatter = NumeralTickFormatter(format="0,0.[0] a")
+
+
+AXIS_TITLES: Mapping[Axis, str] = {"time": "Committed (UTC)", "version": "Version"}
 
 
 def dress_axis(plot: figure, axis: Axis) -> None:

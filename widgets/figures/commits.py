@@ -125,6 +125,23 @@ def read_commits(frame: pa.Table) -> Commits:
     )
 
 
+Sorting = Literal["version", "files", "rows", "bytes"]
+SORTINGS: tuple[Sorting, ...] = ("version", "files", "rows", "bytes")
+
+
+def build_order(commits: Commits, by: Sorting, descending: bool) -> Ints:  # noqa: FBT001  # of the table
+    """The commits by version, by files or rows added and removed together, or by the change of
+    size; of those that are alike, and of those that do not say, the newest first, and the latter
+    last."""
+    newest_first: Ints = np.arange(len(commits.version))[::-1]
+    if by == "version":
+        return newest_first if descending else newest_first[::-1]
+    added, removed = commits.changes(by)
+    amount = (added - removed if by == "bytes" else added + removed)[newest_first]
+    keys = np.where(np.isnan(amount), np.inf, -amount if descending else amount)
+    return newest_first[np.argsort(keys, kind="stable")]
+
+
 def build_cells(commits: Commits, low: float, high: float, shown: Flags | None = None) -> Cells:
     """The marks for the `shown` commits between `low` and `high` on the axis."""
     seen = (commits.x >= low) & (commits.x <= high)

@@ -1,4 +1,5 @@
-"""Which commits are shown: by operation, engine and user, and by a text in any of them.
+"""Which commits are shown: by operation, engine and user, and by a text in any of them, in the
+condition on rows or in the message.
 
 A filter is a value for each of some `FIELDS`, and a `TEXT`; an empty value stands for what
 is not recorded.
@@ -18,6 +19,9 @@ FIELDS = {"operation": "operation", "engine": "engine_info", "user": "user_name"
 """What is chosen from a list, with its column."""
 
 TEXT = "text"
+
+SEARCHED = (*FIELDS.values(), "predicate", "message")
+"""The columns in which a text is looked for."""
 
 CHOICES = 40
 """Values to choose from, the most frequent first; the text finds the others."""
@@ -43,7 +47,7 @@ def list_values(commits: Commits, name: str) -> list[tuple[str, int]]:
 
 def _holds(commits: Commits, text: str, version: int | None) -> Flags:
     matches: Flags = np.zeros(len(commits.version), dtype=np.bool_)
-    for column in FIELDS.values():
+    for column in SEARCHED:
         hit = pc.match_substring(commits.frame[column], text, ignore_case=True)
         matches |= read_flags(hit)
     return matches if version is None else matches | (commits.version == version)

@@ -62,6 +62,7 @@ def build_marks(palette: Palette, commits: Commits, cells: Cells) -> dict[str, o
         "when": [_when(commits, i, j) for i, j in zip(cells.first, cells.last, strict=True)],
         "operation": _texts(frame, "operation", single),
         "user": _texts(frame, "user_name", single),
+        "predicate": _conditions(frame, single),
         "files": _changes(frame, "files", single),
         "rows": _changes(frame, "rows", single),
         "bytes": _changes(frame, "bytes", single),
@@ -90,6 +91,14 @@ def _texts(frame: pa.Table, name: str, single: np.ndarray) -> list[str]:
     values = frame[name].to_pylist()
     return [
         cut(value or UNKNOWN, 60) if one else "several"
+        for value, one in zip(values, single, strict=True)
+    ]
+
+
+def _conditions(frame: pa.Table, single: np.ndarray) -> list[str]:
+    values = frame["predicate"].to_pylist()
+    return [
+        cut(value, 120) if one and value else "\N{EN DASH}"
         for value, one in zip(values, single, strict=True)
     ]
 
@@ -147,15 +156,18 @@ def find_events(commits: Commits) -> dict[str, Flags]:
 
 
 def build_events(commits: Commits, inside: Flags) -> dict[str, object]:
-    """What changed the table itself, in the lane `EVENTS`."""
-    x, shapes, what, kinds = [], [], [], []
-    for kind, chosen in find_events(commits).items():
-        for i in thin_out(np.flatnonzero(chosen & inside), POINTS // 2):
-            x.append(float(commits.x[i]))
-            shapes.append(_SHAPES[kind])
-            what.append(format_count(int(commits.version[i])))
-            kinds.append(kind)
-    return {"x": x, "y": [EVENTS] * len(x), "shape": shapes, "what": what, "kind": kinds}
+    """What changed the table itself, in the lane `EVENTS`: one mark for each commit, in the shape
+    of the first of its kinds, for shapes on top of each other cannot be told apart."""
+    found = find_events(commits)
+    chosen = thin_out(np.flatnonzero(np.logical_or.reduce(list(found.values())) & inside))
+    kinds = [[kind for kind, flags in found.items() if flags[at]] for at in chosen]
+    return {
+        "x": [float(commits.x[at]) for at in chosen],
+        "y": [EVENTS] * len(chosen),
+        "shape": [_SHAPES[some[0]] for some in kinds],
+        "what": [format_count(int(commits.version[at])) for at in chosen],
+        "kind": [", ".join(some) for some in kinds],
+    }
 
 
 def build_compactions(

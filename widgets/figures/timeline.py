@@ -8,13 +8,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from bokeh.layouts import column
 from bokeh.models import (
+    BasicTicker,
     BoxAnnotation,
     BoxSelectTool,
     Column,
     ColumnDataSource,
+    DataRange1d,
     FactorRange,
     GlyphRenderer,
     HoverTool,
+    NumeralTickFormatter,
     PanTool,
     Range1d,
     RangeTool,
@@ -25,7 +28,13 @@ from bokeh.models import (
 from bokeh.plotting import figure
 
 from explorer.log.plain_arrays import Flags
-from widgets.figures._plots import build_plot, dress_amounts, dress_axis
+from widgets.figures._plots import (
+    AXIS_TITLES,
+    build_plot,
+    build_tooltip,
+    dress_amounts,
+    dress_axis,
+)
 from widgets.figures.commits import (
     Axis,
     Commits,
@@ -43,13 +52,20 @@ from widgets.figures.marks import (
     build_events,
     build_marks,
     build_points,
+    find_events,
+)
+from widgets.text import (
+    format_bytes,
+    format_count,
+    format_minute,
+    format_signed_bytes,
+    read_moment,
 )
 from widgets.theme import LANES, Palette
 
 OVERVIEW_BINS = 90
 LINE_POINTS = 800
 _LANE_HEIGHT = 24
-_ALWAYS = LANES[:7]
 _SOURCES = (
     "marks", "checkpoints", "compactions", "events", "problems", "live", "changes", "bars",
     "chosen",
@@ -110,13 +126,13 @@ def build_timeline(palette: Palette, axis: Axis, measure: Measure = "bytes") -> 
     overview = _overview_figure(palette, axis, whole, x_range, sources["bars"])
     plots = (size, flow, lanes)
     cursors = tuple(
-        Span(dimension="height", location=0, line_dash="dashed", visible=False,
+        Span(dimension="height", location=0, line_dash="dashed", visible=False, level="underlay",
              line_color=palette.muted, line_width=1)
         for _ in plots
     )  # fmt: skip
     ranges = tuple(
-        BoxAnnotation(left=0, right=0, visible=False, fill_color=palette.accent, fill_alpha=0.12,
-                      line_color=palette.accent, line_alpha=0.5)
+        BoxAnnotation(left=0, right=0, visible=False, level="underlay", fill_color=palette.accent,
+                      fill_alpha=0.12, line_color=palette.accent, line_alpha=0.5)
         for _ in plots
     )  # fmt: skip
     for plot, cursor, chosen in zip(plots, cursors, ranges, strict=True):
@@ -146,7 +162,13 @@ def fill_timeline(plot: Timeline, history: History) -> None:
     # One commit a screen is close enough, and nothing lies beyond the log.
     plot.x_range.update(bounds=(low, high), min_interval=5.0 if commits.axis == "version" else 2e3)
     edges, counts = build_histogram(commits, OVERVIEW_BINS)
-    plot.sources["bars"].data = {"left": edges[:-1], "right": edges[1:], "top": counts}
+    plot.sources["bars"].data = {
+        "left": edges[:-1],
+        "right": edges[1:],
+        "top": counts,
+        "count": [format_count(int(number)) for number in counts],
+        "when": _spans(commits, edges[:-1], edges[1:]),
+    }
     plot.size.visible = history.live is not None and bool(np.any(~np.isnan(history.live)))
     fill_view(plot, history)
 
@@ -161,21 +183,42 @@ def fill_view(plot: Timeline, history: History) -> None:
     )
     sources["checkpoints"].data = build_points(commits, commits.checkpoint & inside, CHECKPOINTS)
     sources["compactions"].data = build_compactions(commits, history.compactions, low, high)
-    sources["events"].data = events = build_events(commits, inside)
+    sources["events"].data = build_events(commits, inside)
     sources["problems"].data = build_points(commits, commits.problem & inside, None)
-    _arrange_lanes(plot, commits, has_events=bool(events["x"]))
+    _arrange_lanes(plot, history)
     _fill_flow(plot, history, low, high)
-    if history.live is not None:
-        x, y = _live_line(commits, history.live, low, high)
-        sources["live"].data = {"x": x, "y": y}
-        top = float(y.max()) if len(y) else 1.0
-        plot.size.y_range.update(start=0, end=top * 1.12 or 1.0)
+    _fill_live(plot, history, low, high)
 
 
-def _arrange_lanes(plot: Timeline, commits: Commits, *, has_events: bool) -> None:
+def fill_live(plot: Timeline, history: History) -> None:
+    """Draw again only what is live: it becomes known after the commits."""
+    plot.size.visible = history.live is not None and bool(np.any(~np.isnan(history.live)))
+    _fill_live(plot, history, float(plot.x_range.start), float(plot.x_range.end))
+
+
+def _fill_live(plot: Timeline, history: History, low: float, high: float) -> None:
+    if history.live is None:
+        return
+    x, y = _live_line(history.commits, history.live, low, high)
+    plot.sources["live"].data = {
+        "x": x,
+        "y": y,
+        "until": np.append(x[1:], x[-1:]),
+        "amount": _amounts(y, plot.measure),
+        "when": _places(history.commits, x),
+    }
+    top = float(y.max()) if len(y) else 1.0
+    plot.size.y_range.update(start=0, end=top * 1.12 or 1.0)
+
+
+def _arrange_lanes(plot: Timeline, history: History) -> None:
+    """A lane for each kind that occurs in what is read, so that none comes or goes while one moves
+    through time."""
+    commits = history.commits
     found = {LANES[int(lane)] for lane in np.unique(commits.lane)}
-    factors = [name for name in LANES if name in _ALWAYS or name in found]
-    factors += ([EVENTS] if has_events else []) + [CHECKPOINTS]
+    factors = [name for name in LANES if name in found]
+    factors += [EVENTS] if any(flags.any() for flags in find_events(commits).values()) else []
+    factors += [CHECKPOINTS] if commits.checkpoint.any() or history.compactions else []
     plot.lanes.y_range.factors = factors[::-1]
     plot.lanes.height = _LANE_HEIGHT * len(factors) + 34
 
@@ -187,11 +230,35 @@ def _fill_flow(plot: Timeline, history: History, low: float, high: float) -> Non
         "right": changes.right,
         "added": changes.added,
         "removed": changes.removed,
+        "plus": _amounts(changes.added, plot.measure),
+        "minus": _amounts(changes.removed, plot.measure),
+        "when": _spans(history.commits, changes.left, changes.right),
     }
     plot.flow.visible = bool(len(changes.left))
     if len(changes.left):
         top, bottom = float(changes.added.max()), float(changes.removed.min())
         plot.flow.y_range.update(start=bottom * 1.1 or -top * 0.05, end=top * 1.1 or 1.0)
+
+
+def _amounts(values: Floats, measure: Measure) -> list[str]:
+    """What a tooltip says: bytes in their units, rows and files with their noun."""
+    numbers = [int(value) for value in values]
+    if measure == "bytes":
+        return [format_signed_bytes(number) if number < 0 else format_bytes(number)
+                for number in numbers]  # fmt: skip
+    return [f"{number:,} {measure}".replace("-", "\N{MINUS SIGN}") for number in numbers]
+
+
+def _places(commits: Commits, places: Floats) -> list[str]:
+    """Places of the axis as times, or as versions."""
+    if commits.axis == "version":
+        return [f"version {int(place):,}" for place in places]
+    return [format_minute(read_moment(float(place))) for place in places]
+
+
+def _spans(commits: Commits, left: Floats, right: Floats) -> list[str]:
+    both = zip(_places(commits, left), _places(commits, right), strict=True)
+    return [first if first == last else f"{first} to {last}" for first, last in both]
 
 
 def _live_line(commits: Commits, live: Floats, low: float, high: float) -> tuple[Floats, Floats]:
@@ -257,16 +324,22 @@ def _live_figure(
     palette: Palette, x_range: Range1d, source: ColumnDataSource, measure: Measure
 ) -> figure:
     plot = build_plot(
-        palette, f"{_NAMES[measure]} over time", height=84, x_range=x_range,
+        palette, f"{_NAMES[measure]} over time", height=96, x_range=x_range,
         y_range=Range1d(0, 1), tools=_moving(),
     )  # fmt: skip
     plot.xaxis.visible = False
+    plot.yaxis.axis_label = _NAMES[measure]
     dress_amounts(plot, measure)
     plot.varea_step(
         x="x", y1=0, y2="y", source=source, step_mode="after",
         fill_color=palette.write, fill_alpha=0.14,
     )  # fmt: skip
     plot.step(x="x", y="y", source=source, mode="after", line_color=palette.write, line_width=1.6)
+    # a step line cannot be pointed at; what lies below each of its steps can
+    steps = plot.quad(left="x", right="until", bottom=0, top="y", source=source,
+                      fill_alpha=0, line_alpha=0)  # fmt: skip
+    told = build_tooltip(palette, ("From", "@when"), title=f"{_NAMES[measure]} @amount")
+    plot.add_tools(HoverTool(renderers=[steps], tooltips=told, mode="vline"))
     return plot
 
 
@@ -274,16 +347,21 @@ def _flow_figure(
     palette: Palette, x_range: Range1d, source: ColumnDataSource, measure: Measure
 ) -> figure:
     plot = build_plot(
-        palette, f"{measure.capitalize()} added and removed over time", height=70,
+        palette, f"{measure.capitalize()} added and removed over time", height=82,
         x_range=x_range, y_range=Range1d(-1, 1), tools=_moving(),
     )  # fmt: skip
     plot.xaxis.visible = False
+    plot.yaxis.axis_label = "Change"
     dress_amounts(plot, measure)
+    bars = []
     for side, colour in (("added", palette.added), ("removed", palette.removed)):
-        plot.quad(
+        bars.append(plot.quad(
             left="left", right="right", bottom=0, top=side, source=source, fill_color=colour,
             fill_alpha=0.75, line_color=palette.card, line_width=0.5,
-        )  # fmt: skip
+        ))  # fmt: skip
+    # of both sides one tooltip, wherever above or below the bar one points
+    told = build_tooltip(palette, ("Added", "@plus"), ("Removed", "@minus"), title="@when")
+    plot.add_tools(HoverTool(renderers=bars[:1], tooltips=told, mode="vline"))
     return plot
 
 
@@ -297,7 +375,7 @@ def _lanes_figure(
 ) -> figure:
     plot = build_plot(
         palette, "Commits by operation over time; the commits table holds the same",
-        height=230, x_range=x_range, y_range=FactorRange(factors=[*_ALWAYS][::-1]), tools=[],
+        height=230, x_range=x_range, y_range=FactorRange(factors=[]), tools=[],
     )  # fmt: skip
     dress_axis(plot, axis)
     marks = plot.scatter(
@@ -305,23 +383,23 @@ def _lanes_figure(
         color="color", fill_alpha="fill", line_alpha=0.8,
         nonselection_fill_alpha=0.62, nonselection_line_alpha=0.8,
     )  # fmt: skip
-    told: dict[GlyphRenderer, list[tuple[str, str]]] = {marks: _TOLD}
+    told = {marks: build_tooltip(palette, *_TOLD, title="@operation")}
     for name, shape, filled in (("checkpoints", "diamond", 0.8), ("compactions", "diamond", 0.0)):
         drawn = plot.scatter(
             x="x", y="y", size=11, source=sources[name], marker=shape, color=palette.muted,
             fill_alpha=filled, line_alpha=1.0 - filled,
         )  # fmt: skip
-        told[drawn] = [(name[:-1].capitalize(), "@what")]
+        told[drawn] = build_tooltip(palette, (name[:-1].capitalize(), "@what"))
     events = plot.scatter(
         x="x", y="y", size=9, source=sources["events"], marker="shape", color=palette.text,
         fill_alpha=0.75, line_alpha=0,
     )  # fmt: skip
-    told[events] = [("Version", "@what"), ("Changes", "@kind")]
+    told[events] = build_tooltip(palette, ("Version", "@what"), ("Changed", "@kind"))
     problems = plot.scatter(
         x="x", y="y", size=12, source=sources["problems"], marker="x",
         line_color=palette.error, line_width=2,
     )  # fmt: skip
-    told[problems] = [("Version", "@what"), ("Problem", "@problem")]
+    told[problems] = build_tooltip(palette, ("Version", "@what"), ("Problem", "@problem"))
     plot.scatter(
         x="x", y="y", size=12, source=sources["chosen"], marker="circle",
         fill_color="color", line_color=palette.text, line_width=2,
@@ -331,8 +409,8 @@ def _lanes_figure(
 
 
 _TOLD = [
-    ("Version", "@what"), ("Time", "@when"), ("Operation", "@operation"),
-    ("User", "@user"), ("Files", "@files"), ("Rows", "@rows"), ("Bytes", "@bytes"),
+    ("Version", "@what"), ("Time", "@when"), ("User", "@user"), ("Where", "@predicate"),
+    ("Files", "@files"), ("Rows", "@rows"), ("Bytes", "@bytes"),
 ]  # fmt: skip
 
 
@@ -340,7 +418,7 @@ def _add_tools(
     plot: figure,
     palette: Palette,
     marks: GlyphRenderer,
-    told: Mapping[GlyphRenderer, list[tuple[str, str]]],
+    told: Mapping[GlyphRenderer, str],
 ) -> None:
     # Without a toolbar, which would lie over the newest commits and switch the brush off; the
     # page has buttons for its tools. The brush selects a range of the axis, and no marks.
@@ -359,17 +437,21 @@ def _overview_figure(
     palette: Palette, axis: Axis, whole: Range1d, x_range: Range1d, source: ColumnDataSource
 ) -> figure:
     plot = build_plot(
-        palette, "Commits over the whole log; drag the shaded range", height=64, x_range=whole,
-        tools=[],
+        palette, "Commits over the whole log; drag the shaded range", height=106, x_range=whole,
+        y_range=DataRange1d(start=0), tools=[],
     )  # fmt: skip
     dress_axis(plot, axis)
-    plot.yaxis.visible = False
+    plot.xaxis.axis_label = AXIS_TITLES[axis]
+    plot.yaxis.axis_label = "Commits"
+    plot.yaxis.ticker = BasicTicker(desired_num_ticks=2, num_minor_ticks=0, min_interval=1)
+    plot.yaxis.formatter = NumeralTickFormatter(format="0,0")
     plot.ygrid.grid_line_color = None
-    plot.y_range.start = 0
-    plot.quad(
+    bars = plot.quad(
         left="left", right="right", bottom=0, top="top", source=source,
         fill_color=palette.muted, fill_alpha=0.45, line_color=palette.card, line_width=1,
     )  # fmt: skip
+    told = build_tooltip(palette, ("Commits", "@count"), title="@when")
+    plot.add_tools(HoverTool(renderers=[bars], tooltips=told, mode="vline"))
     tool = RangeTool(x_range=x_range)
     tool.overlay.fill_color = palette.accent
     tool.overlay.fill_alpha = 0.16

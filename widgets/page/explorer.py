@@ -14,7 +14,7 @@ from widgets.page._header import HeaderView
 from widgets.page._palette import Palette
 from widgets.page._reading import StateReader
 from widgets.page._watching import GONE, Follower
-from widgets.screens.commits.commit_view import CommitView
+from widgets.screens.commit.view import CommitView
 from widgets.screens.commits.view import CommitsView
 from widgets.screens.compare.view import CompareView
 from widgets.screens.conflicts.view import ConflictsView
@@ -36,7 +36,7 @@ from widgets.screens.vectors.view import VectorsView
 from widgets.session.asking import drop_all
 from widgets.session.page_services import PageServices
 from widgets.session.tables import Overview, TableService
-from widgets.state import VIEW_OF_A_VERSION, Address, HistoryState, Notice, PageState
+from widgets.state import BESIDE, VIEW_OF_A_VERSION, Address, HistoryState, Notice, PageState
 from widgets.text import cut, format_count
 from widgets.theme import DARK, LIGHT, read_box_style, render_tokens
 from widgets.ui.boxes import build_open_stack, build_slot, build_split
@@ -106,10 +106,7 @@ class Explorer:
         self._timeline = TimelineView(services, state, history)
         self._commits = CommitsView(services, state, history)
         self._commit = CommitView(services, state, history)
-        main = build_open_stack(
-            self._timeline.panel, self._commit.actions.panel, self._commits.panel
-        )
-        self._front = build_split(main, self._commit.panel)
+        self._main, self._front = self._build_front()
         self._views: dict[str, _Screen] = {}
         self._start = start
         self._body = build_slot()
@@ -125,6 +122,12 @@ class Explorer:
         state.param.watch(lambda *_: self._follow_change(), "changes")
         self._paint()
         self._show_view()
+
+    def _build_front(self) -> tuple[Any, Any]:
+        """The timeline and its list, and both with the selected commit beside them."""
+        self._timeline.panel.append(self._commits.copy_as)
+        main = build_open_stack(self._timeline.panel, self._commits.panel)
+        return main, build_split(main, self._commit.panel)
 
     def open(self, address: Address, complaints: list[str] | None = None) -> None:
         """Open the table that an address names and go there.
@@ -260,10 +263,10 @@ class Explorer:
         self._unread, self._amounts = (service, overview), None
         self._palette.show(service)
         self._go(replace(address, table=overview.uri), complaints)
-        self._commit.show(service)
         for view in self._views.values():
             view.show(service)
         self._read_timeline()
+        self._commit.show(service)  # the timeline comes first
         StateReader(
             service=service,
             runner=self._services.runner,
@@ -275,7 +278,8 @@ class Explorer:
 
     def _read_timeline(self) -> None:
         """Read the history of the open table once somebody looks at the timeline."""
-        if self._unread is None or self._state.view != VIEW_OF_A_VERSION or self._state.opening:
+        view = BESIDE.get(self._state.view, self._state.view)
+        if self._unread is None or view != VIEW_OF_A_VERSION or self._state.opening:
             return
         (service, overview), self._unread = self._unread, None
         # also one that was left and comes back
@@ -342,12 +346,18 @@ class Explorer:
     def _panel(self, name: str) -> Any:
         build = _BUILDERS.get(name)
         if build is None:
+            self._fit_front(is_alone=name in BESIDE)
             return self._front
         if name not in self._views:
             self._views[name] = build(self._services, self._state)
             if self._service is not None:
                 self._views[name].show(self._service)
         return self._views[name].panel
+
+    def _fit_front(self, *, is_alone: bool) -> None:
+        """The selected commit beside the timeline, or alone."""
+        self._main.visible = not is_alone
+        self._front.css_classes = ["dx-split", "dx-front", *(["dx-alone"] if is_alone else [])]
 
 
 def _complain(complaints: list[str]) -> Notice | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from widgets.markup import NOTHING, Markup, html, join
-from widgets.state import ADDRESSED, GROUPS, VIEWS, PageState
+from widgets.state import ADDRESSED, BESIDE, GROUPS, VIEWS, PageState
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.place_links import PlaceLinks
 
@@ -37,5 +37,6 @@ class Navigation:
         return html('<h2>{}</h2><ul aria-label="{}">{}</ul>', name, name, items)
 
     def _render_link(self, view: str, title: str) -> Markup:
-        current = html(' aria-current="page"') if view == self._state.view else NOTHING
+        shown = BESIDE.get(self._state.view, self._state.view)
+        current = html(' aria-current="page"') if view == shown else NOTHING
         return self._links.view(view, html("{}", title), current)

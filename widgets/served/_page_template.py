@@ -35,7 +35,7 @@ _RANGES = {
 }
 """Roboto in parts by its characters: a browser asks for those that a page shows."""
 
-_UNUSED = re.compile(r"/bokeh-(?:gl|mathjax)\.min\.js")
+_UNUSED = re.compile(r"/bokeh-(?:gl|mathjax)\.min\.js\b")
 """Nothing here is drawn by WebGL, and no text is a formula."""
 
 
@@ -66,7 +66,7 @@ class Fonts(StaticFileHandler):
 
 
 def _needed(scripts: str) -> str:
-    """Each script stands on a line of its own."""
+    """Bokeh's scripts, each on a line of its own, without those that nothing here needs."""
     return "\n".join(line for line in scripts.splitlines() if not _UNUSED.search(line))
 
 

@@ -42,7 +42,8 @@ class Field:
     """One thing that a form asks for; every text of it is ours.
 
     A `choice` has `choices`: values with their labels, of which the first is taken unless
-    said. `lines` takes several lines.
+    said. `lines` takes several lines. `only` are values of the form's field `action` for which this
+    one counts; with others it is not shown. Without any it always counts.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Field:
     placeholder: str = ""
     choices: tuple[tuple[str, str], ...] = ()
     is_required: bool = False
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,14 +279,15 @@ OPERATIONS: tuple[Operation, ...] = (
                 "to drop have commas between.",
                 is_required=True,
             ),
-            Field(name="new_name", label="New name", hint="To rename."),
+            Field(name="new_name", label="New name", only=("rename",)),
             Field(
                 name="data_type",
                 label="Wider type",
                 placeholder="as it is",
-                hint="To change: BIGINT, DECIMAL(12,2) or VARCHAR(50), for example.",
+                hint="Such as BIGINT, DECIMAL(12,2) or VARCHAR(50).",
+                only=("change",),
             ),
-            Field(name="comment", label="Comment", placeholder="as it is", hint="To change."),
+            Field(name="comment", label="Comment", placeholder="as it is", only=("change",)),
             Field(
                 name="nullable",
                 label="Nulls",
@@ -294,18 +297,21 @@ OPERATIONS: tuple[Operation, ...] = (
                     ("not null", "not allowed: every row is checked first, on Spark"),
                     ("null", "allowed"),
                 ),
+                only=("change",),
             ),
             Field(
                 name="default",
                 label="Default",
                 placeholder="as it is",
-                hint="To change: a value as SQL, or none to take it away.",
+                hint="A value as SQL, or none to take it away.",
+                only=("change",),
             ),
             Field(
                 name="after",
                 label="Place",
                 placeholder="where it is",
-                hint="To change: first, or the name of the column before it.",
+                hint="Either first, or the name of the column before it.",
+                only=("change",),
             ),
             Field(
                 name="mapping",
@@ -315,6 +321,7 @@ OPERATIONS: tuple[Operation, ...] = (
                     ("", "as it is"),
                     ("enable", "enable it, which renaming and dropping need"),
                 ),
+                only=("rename", "drop"),
             ),
         ),
     ),

@@ -296,9 +296,10 @@ class TableService:
         )
         return info
 
-    def read_actions(self, version: int) -> pa.Table:
-        """The lines of a commit."""
-        return self._answer("actions", version, lambda: look.commit_actions(self._table, version))
+    def read_actions(self, version: int, limit: int | None = None) -> pa.Table:
+        """The first lines of a commit, all of them without a limit."""
+        key = "actions" if limit is None else f"actions {limit}"
+        return self._answer(key, version, lambda: look.commit_actions(self._table, version, limit))
 
     def read_files(self, query: FileQuery, watch: Watch = UNWATCHED) -> look.FilesPage:
         """One page of a version's files."""

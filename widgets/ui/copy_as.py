@@ -39,6 +39,11 @@ _LOOK = "import explorer.inspect as look\n"
 
 def view_commands(view: str, uri: str, version: int) -> dict[str, str]:
     """What a view shows, elsewhere; of a view with more to say, the version that it shows."""
+    if view == "commit":
+        return {
+            "CLI": command_line("actions", uri, [str(version)]),
+            "Python": python_line(uri, _LOOK + f"look.commit_rows(table, {version}).rows"),
+        }
     known = _WAYS.get(view)
     if known is None:
         return {

@@ -50,7 +50,8 @@ class StyledComponent(pn.custom.JSComponent):
     def _get_properties(self, doc: Document | None) -> dict[str, Any]:
         properties: dict[str, Any] = super()._get_properties(doc)
         context = None if doc is None else doc.session_context
-        if context is not None and context.server_context is not None:
+        # outside of a server a context may have nothing but an id
+        if getattr(context, "server_context", None) is not None:
             sheets = properties.get("stylesheets", [])
             properties["stylesheets"] = [one for one in sheets if one != read_style()]
             properties["esm"] = self._here or properties["esm"]

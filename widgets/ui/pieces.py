@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -193,3 +194,15 @@ def render_section(title: str, inner: Markup) -> Markup:
 def render_folded(title: str, inner: Markup) -> Markup:
     """What stands behind its title until somebody opens it."""
     return html("<details><summary>{}</summary><div>{}</div></details>", title, inner)
+
+
+def render_name_offers(names: Sequence[str]) -> Markup:
+    """Attributes of a field for a condition, which complete the names of columns as they are
+    written there."""
+    return html(
+        ' autocomplete="off" role="combobox" aria-expanded="false" data-names="{}"',
+        json.dumps(list(names[:NAMES_OFFERED])),
+    )
+
+
+NAMES_OFFERED = 2_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Literal
 
 from widgets.markup import Markup, html
 from widgets.text import cut
@@ -13,13 +14,18 @@ PlanRequest = tuple[str, dict[str, str]]
 
 
 def render_plan_link(
-    label: str, operation: str, answers: Mapping[str, str] | None = None
+    label: str,
+    operation: str,
+    answers: Mapping[str, str] | None = None,
+    *,
+    action: Literal["plan-request", "plan-now"] = "plan-request",
 ) -> Markup:
-    """A button that opens the form of a plan; the label may hold text of a table."""
+    """A button that opens the form of a plan, or that makes the plan at once where the answers are
+    complete; the label may hold text of a table."""
     value = json.dumps([operation, dict(answers or {})])
     return html(
-        '<button type="button" class="dx-outlined" data-do="plan-request"'
-        ' data-value="{}">{}</button>',
+        '<button type="button" class="dx-outlined" data-do="{}" data-value="{}">{}</button>',
+        action,
         value,
         cut(label, 120),
     )

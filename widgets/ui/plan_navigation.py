@@ -10,6 +10,14 @@ def open_plan_form(state: PageState, text: str) -> None:
     """Go to Maintenance with what a button says; nothing is planned by it."""
     request = parse_plan_request(text)
     if request is not None:
-        state.plan_request = request
+        state.param.update(plan_request=request, plans_at_once=False)
         # in one step, from which Back leads to where the button was
+        state.param.update(view="maintenance", operation=request[0])
+
+
+def open_plan(state: PageState, text: str) -> None:
+    """Go to Maintenance with what a button says, and plan it; nothing is changed by a plan."""
+    request = parse_plan_request(text)
+    if request is not None:
+        state.param.update(plan_request=request, plans_at_once=True)
         state.param.update(view="maintenance", operation=request[0])

@@ -194,14 +194,14 @@ class View(Generic[Q, A]):
         self,
         services: PageServices,
         state: PageState,
-        screen: str,
+        screen: str | tuple[str, ...],
         request: Request[Q, A],
         *panes: Pane[Q, A],
         after: Sequence[View[Any, Any]] = (),
     ) -> None:
         self.top = LiveHtml(margin=0)
         self._state = state
-        self._screen = screen
+        self._screens = (screen,) if isinstance(screen, str) else screen
         self._request = request
         self._runner = services.runner
         self._panes = panes
@@ -259,7 +259,11 @@ class View(Generic[Q, A]):
         """Ask what the page asks now; where that is asked already, draw the answer again, in
         which something else may be selected."""
         service = self._service
-        if service is None or self._state.view != self._screen or service.uri != self._state.table:
+        if (
+            service is None
+            or self._state.view not in self._screens
+            or service.uri != self._state.table
+        ):
             return
         asked = (self._request.question(service, self._state),)
         if asked == self._asked:

@@ -41,8 +41,8 @@ COLUMNS: dict[str, Column] = {
 }
 
 
-def commit_actions(table: Table, version: int) -> pa.Table:
-    """One row per line of the commit, in its order.
+def commit_actions(table: Table, version: int, limit: int | None = None) -> pa.Table:
+    """One row per line of the commit, in its order; of the first `limit` where that is given.
 
     - `line` (1-based) of `file`, the name of the log file
     - `action`: the key of the line, such as add, remove, commitInfo, metaData;
@@ -55,7 +55,7 @@ def commit_actions(table: Table, version: int) -> pa.Table:
 
     Raises `NotFoundError` (version_not_found) where the commit is not there.
     """
-    return read_actions(table, version).rows
+    return read_actions(table, version, limit=limit).rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

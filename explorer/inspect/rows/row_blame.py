@@ -332,18 +332,17 @@ def blame_sentence(found: RowBlame) -> str:
         newest = max(known, key=lambda cell: int(cell["version"]))
         last = int(newest["version"])
         names = [cell["column"][:60] for cell in known if cell["version"] == last]
-        by = "" if newest["user_name"] is None else f"{newest['user_name'][:60]} "
-        operation = "" if newest["operation"] is None else f" ({newest['operation'][:60]})"
+        told = [newest[key] for key in ("operation", "user_name") if newest[key] is not None]
+        by = f" ({', '.join(text[:60] for text in told)})" if told else ""
         what = "changed " + ", ".join(names[:_NAMED])
         if len(names) > _NAMED:
             what += f" and {len(names) - _NAMED} more"
         if newest["kind"] == "inserted":
             what = "inserted the row"
-        text = f"{by}{what} in version {last}{operation}"
+        text = f"Version {last}{by} {what}"
         older = len({cell["version"] for cell in known}) - 1
         if older:
             text += f"; the other values are from {count(older, 'older version')}"
-        text = text[:1].upper() + text[1:]
     if unknown:
         reason = next(cell["reason"] for cell in cells if cell["version"] is None)
         text += f". {count(unknown, 'value')} {'is' if unknown == 1 else 'are'} not known: {reason}"

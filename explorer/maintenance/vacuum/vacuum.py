@@ -46,6 +46,7 @@ from explorer.maintenance.plan.plan import Plan, Promise, Verdict
 from explorer.maintenance.plan.planning_context import PlanningContext, read_planning_context
 from explorer.maintenance.plan.step_types import Commit, CommitRecord, DeleteFiles, Step
 from explorer.maintenance.steps.files_coming_back import VACUUM_END
+from explorer.maintenance.vacuum._known_clones import KnownClone, judge_clones, known_clones
 from explorer.maintenance.vacuum._removed_files import removed_files
 from explorer.maintenance.vacuum._vacuum_effect import Consequence, consequence_of, newest_times
 from explorer.maintenance.vacuum._vacuum_files import (
@@ -115,6 +116,7 @@ class _Search:
     files: Verdicts
     second: IndependentCheck
     consequence: Consequence
+    clones: tuple[KnownClone, ...]
 
 
 def _search(context: PlanningContext, asked: timedelta | None, mode: Mode) -> _Search:
@@ -146,6 +148,7 @@ def _search(context: PlanningContext, asked: timedelta | None, mode: Mode) -> _S
         files=files,
         second=second,
         consequence=consequence_of(context, second.events, files.delete.column("path"), missing),
+        clones=known_clones(context.store, files.delete.column("path")),
     )
 
 
@@ -217,6 +220,7 @@ def _build(context: PlanningContext, search: _Search, mode: Mode, seed: UUID) ->
             "num_bytes": size,
             "left": sum(part.num_rows for part in search.files.leave),
             "reference_deletes_also": {"num_files": more, "num_bytes": more_bytes},
+            **({"clones": [item.document for item in search.clones]} if search.clones else {}),
             **lost.document,
         },
         verdicts=verdicts,
@@ -243,6 +247,7 @@ def _judge(context: PlanningContext, search: _Search) -> tuple[Verdict, ...]:
         judge_clock(context.now_ms, times),
         retention,
         search.second.verdict,
+        *judge_clones(search.clones),
     )
 
 

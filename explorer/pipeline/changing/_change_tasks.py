@@ -7,12 +7,23 @@ from uuid import UUID
 
 import pyarrow as pa
 
+from explorer.log.actions.columns import string_column
 from explorer.pipeline.tasks.attempts import attempt_number, part_number, run_number
 from explorer.pipeline.tasks.file_tasks import Batches, ReadFiles
 from explorer.pipeline.tasks.task_failures import ErrorMark
 from explorer.rows.request import RowRequest
 from explorer.storage.ports import ReadStore, WriteStore
-from explorer.writing.changes.changed_rows import ROW_ID, ChangedRowFiles, ChangeForm
+from explorer.writing.changes.changed_rows import (
+    BEFORE,
+    KIND,
+    ROW_ID,
+    UPDATE,
+    ChangedRowFiles,
+    ChangeForm,
+)
+from explorer.writing.changes.set_values import UpdatePlan
+from explorer.writing.gate.arrow_gate import ArrowGate, one_batch
+from explorer.writing.gate.plan import GatePlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,3 +74,62 @@ class WriteChangedRows:
                 for batch in batches:
                     files.add(batch)
             yield files.written()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowUpdate:
+    """New values of rows that Arrow can compute and the gate in this process lets through."""
+
+    plan: UpdatePlan
+    gate: GatePlan
+    form: ChangeForm
+
+    def begin(self) -> ArrowGate:
+        """The gate, for all rows of a task."""
+        return ArrowGate(self.gate)
+
+    def apply(self, rows: pa.RecordBatch, gate: ArrowGate) -> pa.RecordBatch:
+        """Rows as `ReadRowsToChange` has them with their new values and what `form` carries;
+        raises what the gate raises for a row."""
+        made = one_batch(gate.apply(self.plan.apply(rows)))
+        names = [name for name in rows.schema.names if name != ROW_ID]
+        carried = {
+            KIND: lambda: string_column([UPDATE] * rows.num_rows),
+            ROW_ID: lambda: rows.column(ROW_ID),
+            BEFORE: lambda: pa.StructArray.from_arrays(
+                [rows.column(name) for name in names], names=names
+            ),
+        }
+        return pa.RecordBatch.from_arrays(
+            [*made.columns, *(carried[name]() for name in self.form.carried)],
+            names=[*made.schema.names, *self.form.carried],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateRows:
+    """Reads the rows of a group of files and writes them updated, all in one task: what Arrow can
+    compute need not go to Spark and back."""
+
+    read: ReadRowsToChange
+    store: WriteStore
+    update: RowUpdate
+    statement: UUID
+
+    def __call__(self, files: pa.Table) -> Batches:
+        """One batch with the schema `TOLD_CHANGES`."""
+        gate = self.update.begin()
+        made = ChangedRowFiles(
+            self.store,
+            self.update.form,
+            self.statement,
+            task=part_number(),
+            attempt=attempt_number(),
+            run=run_number(),
+            threads=1,
+        )
+        with made:
+            for rows in self.read(files):
+                if rows.num_rows:
+                    made.add(self.update.apply(rows, gate))
+        yield made.written()

@@ -5,17 +5,23 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any
 
-from explorer.log.actions.columns import ADD_COLUMNS
-from explorer.log.reconcile.key_columns import keys_of
+from explorer.pipeline.changing.beginning import (
+    DELETE,
+    Approve,
+    BegunChange,
+    begin_upon,
+    times,
+    with_candidates,
+)
 from explorer.pipeline.removing.attempts import (
     leaving_nothing,
     remove_other_attempts,
     run_until_committed,
 )
-from explorer.pipeline.removing.finding import find_rows, only_spark_evaluates, parse_where
+from explorer.pipeline.removing.finding import find_rows
 from explorer.pipeline.removing.leaving import find_leaving, let_leave, records_deletes
 from explorer.pipeline.removing.workplace import Engine, check_engine, choose_workplace
 from explorer.pipeline.writing.places import open_place
@@ -23,18 +29,8 @@ from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
 from explorer.storage.ports import WriteStore
 from explorer.table.table import Table
 from explorer.transaction.conflicts import Conflict
-from explorer.writing.changes.candidates import Candidates, find_candidates
-from explorer.writing.changes.row_changes import RowChanges
-from explorer.writing.statements.change_statement import (
-    ChangeOptions,
-    ChangeStatement,
-    begin_change,
-    is_done_already,
-    predicate_parameter,
-)
+from explorer.writing.statements.change_statement import ChangeOptions, is_done_already
 from explorer.writing.statements.options import WriteResult
-
-DELETE: Final = "DELETE"
 
 
 def delete(  # noqa: PLR0913  # what is said of every statement
@@ -82,7 +78,7 @@ def delete(  # noqa: PLR0913  # what is said of every statement
     )
 
 
-def delete_from(
+def delete_from(  # noqa: PLR0913  # what, how, and who looks on
     store: WriteStore,
     where: str | None,
     options: ChangeOptions,
@@ -90,13 +86,28 @@ def delete_from(
     engine: Engine = "auto",
     spark: Any = None,
     watch: Watch = UNWATCHED,
+    approve: Approve | None = None,
 ) -> WriteResult:
     """`delete` through a store that is open already."""
     check_engine(engine)
     job = _Delete(
-        store=store, where=where, options=options, engine=engine, spark=spark, watch=watch
+        store=store,
+        where=where,
+        options=options,
+        engine=engine,
+        spark=spark,
+        watch=watch,
+        approve=approve,
     )
     return run_until_committed(job.run, watch)
+
+
+def begin_delete(
+    store: WriteStore, where: str | None, options: ChangeOptions, watch: Watch = UNWATCHED
+) -> BegunChange | WriteResult:
+    """What `delete_from` begins with, for who only looks; raises as it does."""
+    job = _Delete(store=store, where=where, options=options, engine="auto", spark=None, watch=watch)
+    return job.begin()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,25 +120,31 @@ class _Delete:
     engine: Engine
     spark: Any
     watch: Watch
+    approve: Approve | None = None
+
+    def begin(self) -> BegunChange | WriteResult:
+        """The delete upon the newest version, or what comes of it where it is done already."""
+        statement, predicate = begin_upon(self.store, DELETE, self.where, self.options)
+        if is_done_already(statement):
+            return statement.repeated()
+        return with_candidates(statement, self.where, predicate, self.watch)
 
     def run(self) -> WriteResult | Conflict:
         """Delete the rows of the newest version."""
         began = time.monotonic()
-        statement = begin_change(self.store, DELETE, self.options)
-        if is_done_already(statement):
-            return statement.repeated()
-        predicate = parse_where(statement.snapshot, self.where)
-        candidates = find_candidates(statement.snapshot, predicate, self.watch)
-        statement = replace(
-            statement,
-            parameters={"predicate": predicate_parameter(predicate)},
-            reads=candidates.reads(),
-        )
-        check_removable(statement, candidates)
-        asked = candidates.asked
-        needed = only_spark_evaluates(predicate) if asked.num_rows else None
+        begun = self.begin()
+        if isinstance(begun, WriteResult):
+            return begun
+        if self.approve is not None:
+            self.approve(begun)
+        statement, candidates = begun.statement, begun.candidates
         place = choose_workplace(
-            self.store, asked, needed, engine=self.engine, spark=self.spark, watch=self.watch
+            self.store,
+            candidates.asked,
+            begun.needs_spark,
+            engine=self.engine,
+            spark=self.spark,
+            watch=self.watch,
         )
         with leaving_nothing(statement, place):
             found = find_rows(place, candidates, self.where)
@@ -142,23 +159,3 @@ class _Delete:
             **times(began, scanned),
         }
         return statement.commit(changes, metrics, problems=problems, watch=self.watch)
-
-
-def check_removable(statement: ChangeStatement, candidates: Candidates) -> None:
-    """Raise what the table's rules say against taking rows away, before any is looked for."""
-    first = candidates.files.slice(0, 1)
-    if first.num_rows:
-        live = statement.snapshot.among(keys_of(first), list(ADD_COLUMNS))
-        # as a delete: what else the statement brings is not known yet
-        replace(statement, operation=DELETE).check(RowChanges(removed=live))
-
-
-def times(began: float, scanned: float) -> dict[str, int]:
-    """How long a statement took, in milliseconds, under the names of the reference."""
-    now = time.monotonic()
-    spans = {
-        "executionTimeMs": now - began,
-        "scanTimeMs": scanned - began,
-        "rewriteTimeMs": now - scanned,
-    }
-    return {name: round(span * 1000) for name, span in spans.items()}

@@ -10,15 +10,20 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from explorer.log.actions.columns import string_column
-from explorer.pipeline.changing._change_tasks import ReadRowsToChange
-from explorer.pipeline.changing.delete import check_removable, times
+from explorer.pipeline.changing._change_tasks import ReadRowsToChange, RowUpdate, UpdateRows
+from explorer.pipeline.changing.beginning import (
+    Approve,
+    BegunChange,
+    begin_upon,
+    times,
+    with_candidates,
+)
 from explorer.pipeline.removing.attempts import (
     leaving_nothing,
     remove_other_attempts,
     run_until_committed,
 )
-from explorer.pipeline.removing.finding import find_rows, only_spark_evaluates, parse_where
+from explorer.pipeline.removing.finding import find_rows
 from explorer.pipeline.removing.leaving import check_updated, find_leaving, let_leave
 from explorer.pipeline.removing.workplace import (
     Engine,
@@ -37,30 +42,21 @@ from explorer.table.table import Table
 from explorer.table.times import utc_time
 from explorer.transaction.conflicts import Conflict
 from explorer.transaction.staged import ValidatedRule
-from explorer.writing.changes.candidates import find_candidates
 from explorer.writing.changes.changed_rows import (
-    BEFORE,
-    KIND,
-    ROW_ID,
     TOLD_CHANGES,
-    UPDATE,
     ChangedRowFiles,
-    ChangeForm,
     change_form,
     split_told,
 )
 from explorer.writing.changes.row_changes import needs_change_data
 from explorer.writing.changes.set_values import UpdatePlan, plan_update
-from explorer.writing.gate.arrow_gate import ArrowGate, one_batch
 from explorer.writing.gate.plan import GatePlan
 from explorer.writing.gate.planning import plan_gate
 from explorer.writing.gate.whole_structs import check_whole
 from explorer.writing.statements.change_statement import (
     ChangeOptions,
     ChangeStatement,
-    begin_change,
     is_done_already,
-    predicate_parameter,
 )
 from explorer.writing.statements.options import WriteResult
 
@@ -124,6 +120,7 @@ def update_in(  # noqa: PLR0913  # where, what, how, and who looks on
     engine: Engine = "auto",
     spark: Any = None,
     watch: Watch = UNWATCHED,
+    approve: Approve | None = None,
 ) -> WriteResult:
     """`update` through a store that is open already."""
     check_engine(engine)
@@ -135,8 +132,30 @@ def update_in(  # noqa: PLR0913  # where, what, how, and who looks on
         engine=engine,
         spark=spark,
         watch=watch,
+        approve=approve,
     )
     return run_until_committed(job.run, watch)
+
+
+def begin_update(
+    store: WriteStore,
+    values: Mapping[str, Any],
+    where: str | None,
+    options: ChangeOptions,
+    watch: Watch = UNWATCHED,
+) -> BegunChange | WriteResult:
+    """What `update_in` begins with, for who only looks; raises as it does."""
+    job = _Update(
+        store=store,
+        values=values,
+        where=where,
+        options=options,
+        engine="auto",
+        spark=None,
+        watch=watch,
+    )
+    ready = job.begin()
+    return ready if isinstance(ready, WriteResult) else ready[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,30 +169,36 @@ class _Update:
     engine: Engine
     spark: Any
     watch: Watch
+    approve: Approve | None = None
+
+    def begin(self) -> tuple[BegunChange, _RowsOfUpdate] | WriteResult:
+        """The update upon the newest version and its values, or what comes of it where it is done
+        already."""
+        statement, predicate = begin_upon(self.store, OPERATION, self.where, self.options)
+        if is_done_already(statement):
+            return statement.repeated()
+        snapshot = statement.snapshot
+        moment = StatementTime(moment=utc_time(statement.clock()))
+        plan = plan_update(snapshot.protocol, snapshot.metadata, self.values, moment)
+        begun = with_candidates(statement, self.where, predicate, self.watch)
+        job = _RowsOfUpdate(statement=begun.statement, plan=plan, time=moment)
+        needed = begun.needs_spark or job.needs_spark()
+        return replace(begun, needs_spark=needed), job
 
     def run(self) -> WriteResult | Conflict:
         """Update the rows of the newest version."""
         began = time.monotonic()
-        statement = begin_change(self.store, OPERATION, self.options)
-        if is_done_already(statement):
-            return statement.repeated()
-        snapshot = statement.snapshot
-        predicate = parse_where(snapshot, self.where)
-        moment = StatementTime(moment=utc_time(statement.clock()))
-        plan = plan_update(snapshot.protocol, snapshot.metadata, self.values, moment)
-        candidates = find_candidates(snapshot, predicate, self.watch)
-        statement = replace(
-            statement,
-            parameters={"predicate": predicate_parameter(predicate)},
-            reads=candidates.reads(),
-        )
-        check_removable(statement, candidates)
-        job = _RowsOfUpdate(statement=statement, plan=plan, time=moment)
+        ready = self.begin()
+        if isinstance(ready, WriteResult):
+            return ready
+        begun, job = ready
+        if self.approve is not None:
+            self.approve(begun)
+        statement, candidates = begun.statement, begun.candidates
         place = choose_workplace(
             self.store,
             candidates.files,
-            (only_spark_evaluates(predicate) if candidates.asked.num_rows else None)
-            or job.needs_spark(),
+            begun.needs_spark,
             engine=self.engine,
             spark=self.spark,
             watch=self.watch,
@@ -224,8 +249,10 @@ class _RowsOfUpdate:
             with_feed=needs_change_data(protocol, metadata, updates=True, copies=False),
             target_bytes=statement.target_bytes,
         )
-        if place.session is None:
-            return self._write_here(place, files, form)
+        if self.needs_spark() is None:
+            gate = self._gate(self.plan.given())
+            update = RowUpdate(plan=self.plan, gate=gate, form=form)
+            return self._write_by_arrow(place, files, update), gate.rules()
         # nobody who updates a few rows has to have pyspark
         from explorer.pipeline.changing._update_frame import updated_frame  # noqa: PLC0415
 
@@ -248,33 +275,21 @@ class _RowsOfUpdate:
             kept=self.plan.identities,
         )
 
-    def _write_here(
-        self, place: Workplace, files: pa.Table, form: ChangeForm
-    ) -> tuple[pa.Table, frozenset[ValidatedRule]]:
-        plan = self._gate(self.plan.given())
-        gate = ArrowGate(plan)
+    def _write_by_arrow(self, place: Workplace, files: pa.Table, update: RowUpdate) -> pa.Table:
+        """In this process, or by tasks that need nothing of Spark."""
         statement = self.statement
         read = ReadRowsToChange(store=place.store, request=rows_to_change(statement.snapshot))
-        done = 0
-        with ChangedRowFiles(statement.target.store, form, statement.id) as made:
+        if place.session is not None:
+            task = UpdateRows(
+                read=read, store=statement.target.store, update=update, statement=statement.id
+            )
+            # a task has those of one partition after each other, as far as folders say so
+            return place.work(files.sort_by("path"), task, TOLD_CHANGES, _LABEL)
+        done, gate = 0, update.begin()
+        with ChangedRowFiles(statement.target.store, update.form, statement.id) as made:
             for rows in read(files):
                 place.watch.step(done, None, _LABEL)
                 if rows.num_rows:
-                    made.add(self._changed(rows, gate, form))
+                    made.add(update.apply(rows, gate))
                 done += rows.num_rows
-        return pa.Table.from_batches([made.written()]), plan.rules()
-
-    def _changed(self, rows: pa.RecordBatch, gate: ArrowGate, form: ChangeForm) -> pa.RecordBatch:
-        made = one_batch(gate.apply(self.plan.apply(rows)))
-        names = [name for name in rows.schema.names if name != ROW_ID]
-        carried = {
-            KIND: lambda: string_column([UPDATE] * rows.num_rows),
-            ROW_ID: lambda: rows.column(ROW_ID),
-            BEFORE: lambda: pa.StructArray.from_arrays(
-                [rows.column(name) for name in names], names=names
-            ),
-        }
-        return pa.RecordBatch.from_arrays(
-            [*made.columns, *(carried[name]() for name in form.carried)],
-            names=[*made.schema.names, *form.carried],
-        )
+        return pa.Table.from_batches([made.written()])

@@ -56,6 +56,9 @@ _STOPPED_WORDS: Final = (
     "'NoneType' object has no attribute 'sc'",
 )
 _LOST_WORDS: Final = ("ExecutorLostFailure", "Executor heartbeat timed out", "executor failures")
+# Spark gives the process of a stream ten seconds, which no setting changes
+_SLOW_WORDS: Final = "Timed out while waiting for the Python worker to connect back"
+_ENDED_BY: Final = " terminated with exception: "
 _NO_CONNECTOR: Final = re.compile(
     r'No FileSystem for scheme "?([A-Za-z0-9+.-]+)|Class (org[\w.$]+FileSystem) not found'
 )
@@ -152,6 +155,13 @@ def _of_workers(fault: SparkFault, doing: str) -> DeltaError | None:
             "little memory.",
             remedy="Give executors more memory, or read fewer columns at once.",
         )
+    if _is_slow_start(fault):
+        return StorageError(
+            f"{doing} was not finished.",
+            reason="Spark started a Python process, and it was not ready within ten seconds, after "
+            "which Spark gives up: the machine has too much to do.",
+            remedy="Start it again; a stream goes on with the same checkpoint location.",
+        )
     unknown = None if fault.condition else _NO_CONNECTOR.search("\n".join(fault.lines))
     if unknown is not None:
         return UnsupportedError(
@@ -171,6 +181,14 @@ def _of_workers(fault: SparkFault, doing: str) -> DeltaError | None:
             kind="missing_dependency",
         )
     return None
+
+
+def _is_slow_start(fault: SparkFault) -> bool:
+    """Whether a Python process took longer to start than Spark waits for it: a cause in the JVM,
+    which a Connect server tells as the end of the query."""
+    if "SocketTimeoutException" in fault.kinds and _SLOW_WORDS in fault.lines:
+        return True
+    return any(line.partition(_ENDED_BY)[2].startswith(_SLOW_WORDS) for line in fault.lines)
 
 
 def _of_query(fault: SparkFault, doing: str) -> DeltaError | None:

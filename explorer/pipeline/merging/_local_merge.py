@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from explorer.log.actions.columns import int64_column, string_column
-from explorer.pipeline.changing.delete import check_removable, times
+from explorer.pipeline.changing.beginning import check_removable, times
 from explorer.pipeline.merging._pairs import several_partners
 from explorer.pipeline.merging._partners import Partners
 from explorer.pipeline.removing.attempts import leaving_nothing, remove_other_attempts
@@ -41,11 +41,10 @@ from explorer.writing.changes.changed_rows import (
     split_told,
 )
 from explorer.writing.changes.found_rows import FOUND, found_table
-from explorer.writing.changes.row_changes import needs_change_data
 from explorer.writing.gate.arrow_gate import ArrowGate, one_batch
 from explorer.writing.gate.plan import GatePlan
 from explorer.writing.merging.resolving import Kept, ResolvedClause, ResolvedMerge, SourceColumn
-from explorer.writing.merging.told import merge_metrics
+from explorer.writing.merging.told import merge_metrics, merge_needs_change_data
 from explorer.writing.statements.change_statement import ChangeStatement
 from explorer.writing.statements.options import WriteResult
 
@@ -165,20 +164,15 @@ class LocalMerge:
             for number in range(len(self.merge.clauses))
         }
         protocol, metadata = statement.protocol, statement.metadata
-        updates = any(
-            counts[number] and item.clause.action == "update"
-            for number, item in enumerate(self.merge.clauses)
-        )
-        # of rows that go and others that come the actions would tell, but an engine may take these
-        # for copies
-        replaces = bool(taken) and len(new) > 0 and bool(self.merge.request.of("not matched"))
         form = change_form(
             protocol,
             metadata,
-            with_feed=needs_change_data(
+            with_feed=merge_needs_change_data(
                 protocol,
                 metadata,
-                updates=updates or replaces,
+                self.merge.request,
+                taken=counts,
+                inserts=len(new) > 0 and bool(self.merge.request.of("not matched")),
                 copies=leaving.copies,
             ),
             target_bytes=statement.target_bytes,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,9 @@ from explorer.writing.merging.keys import MOST_VALUES, KeyFacts, KeyPair
 
 _Key = tuple[Any, ...]
 
+_WORTH: Final = 4
+"""Values of the source for a row that is looked up in them, at most."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Partners:
@@ -22,17 +25,36 @@ class Partners:
 
     pairs: Sequence[KeyPair]
     by_key: dict[_Key, list[int]] = field(repr=False)
+    known: Mapping[KeyPair, pa.Array] = field(repr=False)
 
     def of(self, rows: pa.RecordBatch) -> tuple[Any, Any]:
         """The pairs of some rows of the table: their numbers in the batch, and beside them those of
         the source, both as arrays of numpy."""
         own: list[int] = []
         theirs: list[int] = []
-        for at, key in enumerate(_keys(rows, [pair.target.path for pair in self.pairs])):
+        places = self._places(rows)
+        some = rows
+        if places is not None:
+            names = list(dict.fromkeys(pair.target.path[0] for pair in self.pairs))
+            some = rows.select(names).take(pa.array(places))
+        for at, key in enumerate(_keys(some, [pair.target.path for pair in self.pairs])):
             for number in self.by_key.get(key, ()):
                 own.append(at)
                 theirs.append(number)
-        return np.array(own, dtype=np.int64), np.array(theirs, dtype=np.int64)
+        found = np.array(own, dtype=np.int64)
+        return found if places is None else places[found], np.array(theirs, dtype=np.int64)
+
+    def _places(self, rows: pa.RecordBatch) -> Any:
+        """The rows that may have a partner: Arrow looks up a value in a tenth of the time that it
+        takes to make an object of it. None for all."""
+        may: pa.Array | None = None
+        for pair, values in self.known.items():
+            column = _column(rows, pair.target.path)
+            # Arrow builds a table of the values for each batch
+            if column.type == values.type and len(values) <= _WORTH * len(column):
+                found = pc.is_in(column, value_set=values)
+                may = found if may is None else pc.and_(may, found)
+        return None if may is None else np.flatnonzero(may.to_numpy(zero_copy_only=False))
 
 
 def find_partners(source: pa.RecordBatch, pairs: Sequence[KeyPair]) -> Partners:
@@ -41,7 +63,24 @@ def find_partners(source: pa.RecordBatch, pairs: Sequence[KeyPair]) -> Partners:
     for at, key in enumerate(_keys(source, [pair.source.path for pair in pairs])):
         if None not in key:
             by_key[key].append(at)
-    return Partners(pairs=pairs, by_key=dict(by_key))
+    known = {pair: _column(source, pair.source.path) for pair in pairs}
+    return Partners(
+        pairs=pairs,
+        by_key=dict(by_key),
+        known={pair: pc.unique(values) for pair, values in known.items() if _is_exact(values.type)},
+    )
+
+
+def _is_exact(kind: pa.DataType) -> bool:
+    """Whether Arrow finds equal what is equal to Python and to Spark: two zeros of floating point
+    numbers, and what is not a number, are left to these."""
+    types = pa.types
+    return bool(
+        types.is_integer(kind)
+        or types.is_string(kind)
+        or types.is_date32(kind)
+        or types.is_timestamp(kind)
+    )
 
 
 def facts_of(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from explorer.errors import UnsupportedError
-from explorer.pipeline.changing.delete import check_removable, times
+from explorer.pipeline.changing.beginning import check_removable, times
 from explorer.pipeline.jobs.watching_jobs import watched
 from explorer.pipeline.merging._candidates import find_files
 from explorer.pipeline.merging._merge_tasks import FOUND_PAIRS, FoundRows, join_pairs, pack_pairs
@@ -47,7 +47,7 @@ from explorer.writing.changes.changed_rows import (
     split_told,
 )
 from explorer.writing.changes.found_rows import FOUND, found_table
-from explorer.writing.changes.row_changes import has_feed, needs_change_data
+from explorer.writing.changes.row_changes import has_feed
 from explorer.writing.merging.keys import (
     MatchConditions,
     asked_pairs,
@@ -55,7 +55,7 @@ from explorer.writing.merging.keys import (
     read_conditions,
 )
 from explorer.writing.merging.resolving import ResolvedMerge
-from explorer.writing.merging.told import merge_metrics
+from explorer.writing.merging.told import merge_metrics, merge_needs_change_data
 from explorer.writing.statements.change_statement import ChangeStatement
 from explorer.writing.statements.options import WriteResult
 
@@ -228,12 +228,12 @@ class SparkMerge:
         )
         gone = sum(found.counts.values()) - updated
         inserts = bool(merge.request.of("not matched")) and source.num_rows > 0
-        with_feed = needs_change_data(
+        with_feed = merge_needs_change_data(
             statement.protocol,
             statement.metadata,
-            # of rows that go and others that come the actions would tell, but an engine may take
-            # these for copies
-            updates=updated > 0 or (gone > 0 and inserts),
+            merge.request,
+            taken=found.counts,
+            inserts=inserts,
             copies=leaving.copies,
         )
         if not (updated or inserts or (gone and with_feed)):

@@ -7,7 +7,7 @@ Nothing of it is part of the table before somebody commits the files that are to
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -91,6 +91,7 @@ def rewrite_groups(
         store=store,
         request=stored_request(wanted.snapshot),
         form=file_form(wanted.snapshot.protocol, wanted.snapshot.metadata),
+        in_threads=session is None,
     )
     if session is None:
         found = _run(in_this_process(watch, label), None, job, wanted)
@@ -111,7 +112,7 @@ def _run(
     counts = wanted.files.column(NUM_RECORDS)
     total = None if counts.null_count else sum_of(counts)
     measured = measure(work, job.store, job.request, wanted.order, packed, total)
-    job = RewriteFiles(store=job.store, request=job.request, form=job.form, order=measured.order)
+    job = replace(job, order=measured.order)
     fit = all(sum_of(group.column("size")) <= SORTED_IN_A_TASK for group in groups)
     if session is None or fit:
         return work(packed, job, WRITTEN)

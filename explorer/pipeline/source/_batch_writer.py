@@ -91,14 +91,19 @@ def check_tasks(statement: RowStatement) -> None:
             "in a stream within foreachBatch.",
         )
     if statement.replaces_rows:
-        raise UnsupportedError(
-            "This format cannot replace single rows of a table.",
-            reason="The condition of replaceWhere speaks of more than partition columns. A file "
-            "with rows that match may hold others, which have to stay, and this format does not "
-            "read it.",
-            remedy='Use pipeline.write(df, path, mode="overwrite", replace_where=…), which keeps '
-            "them; in a stream within foreachBatch.",
-        )
+        raise no_single_rows()
+
+
+def no_single_rows() -> UnsupportedError:
+    """What is said of a condition of replaceWhere that only rows can answer."""
+    return UnsupportedError(
+        "This format cannot replace single rows of a table.",
+        reason="The condition of replaceWhere speaks of more than partition columns. A file "
+        "with rows that match may hold others, which have to stay, and this format does not "
+        "read it.",
+        remedy='Use pipeline.write(df, path, mode="overwrite", replace_where=…), which keeps '
+        "them; in a stream within foreachBatch.",
+    )
 
 
 def build_task(statement: RowStatement, mark: ErrorMark) -> WriteByTask:

@@ -24,6 +24,7 @@ from explorer.pipeline.source._batch_writer import (
     build_task,
     check_tasks,
     mark_of_table,
+    no_single_rows,
     removing_uncommitted,
     written_of,
 )
@@ -58,6 +59,8 @@ def ready_for_stream(store: WriteStore, options: WriteOptions, given: StructType
     statement = _begun(target, options, given)
     # no version is made for a query that does not begin
     check_tasks(statement)
+    if statement.replaces_rows_later:
+        raise no_single_rows()
     if not statement.changes:
         return statement
     if target.snapshot is not None and options.overwrite_schema:

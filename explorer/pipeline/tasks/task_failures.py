@@ -18,17 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import orjson
 
-from explorer.errors import (
-    ERROR_KINDS,
-    CancelledError,
-    CorruptDataError,
-    CorruptLogError,
-    DeltaError,
-    InvalidArgumentError,
-    NotFoundError,
-    StorageError,
-    UnsupportedError,
-)
+from explorer import errors
+from explorer.errors import ERROR_KINDS, CorruptDataError, DeltaError
 from explorer.pipeline.tasks.spark_faults import SparkFault
 from explorer.writing.gate.refusals import Refusal, WrittenValue
 
@@ -36,20 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 _SECRET: Final = secrets.token_hex(16)
-_KINDS: Final[dict[str, type[DeltaError]]] = {
-    "cancelled": CancelledError,
-    "data_corrupt": CorruptDataError,
-    **dict.fromkeys(("invalid_argument", "rows_refused", "schema_mismatch"), InvalidArgumentError),
-    **dict.fromkeys(
-        ("data_missing", "table_not_found", "timestamp_out_of_range", "version_not_found"),
-        NotFoundError,
-    ),
-    **dict.fromkeys(
-        ("log_corrupt", "log_empty", "log_gap", "metadata_missing", "schema_invalid"),
-        CorruptLogError,
-    ),
-    **dict.fromkeys(("storage_failed", "storage_refused"), StorageError),
-}
+_CLASS: Final = "class"
 
 GuardName = Literal["unknown", "count", "narrow"]
 _GUARDS: Final[dict[str, str]] = {
@@ -77,7 +55,8 @@ class ErrorMark:
         try:
             yield
         except DeltaError as error:
-            fields = b64encode(orjson.dumps(error.as_dict())).decode()
+            told = error.as_dict() | {_CLASS: _public_class(error).__name__}
+            fields = b64encode(orjson.dumps(told)).decode()
             raise TaskFailure(f"{error} {self._start()}{fields};") from None
 
     def sent(self, text: str) -> DeltaError | None:
@@ -187,7 +166,7 @@ def _guard_start() -> str:
 def _from_fields(fields: dict[str, Any]) -> DeltaError:
     kind = fields["kind"] if fields.get("kind") in ERROR_KINDS else None
     # who catches the error does so by its class, as if it had been raised here
-    home = _KINDS.get(str(kind), UnsupportedError if kind else DeltaError)
+    home: type[DeltaError] = vars(errors)[fields[_CLASS]]
     return home(
         str(fields["problem"]),
         reason=str(fields["reason"]),
@@ -195,3 +174,8 @@ def _from_fields(fields: dict[str, Any]) -> DeltaError:
         kind=kind,
         spec=fields["spec"],
     )
+
+
+def _public_class(error: DeltaError) -> type[DeltaError]:
+    """The nearest of its classes that whoever catches it can name."""
+    return next(found for found in type(error).__mro__ if found.__module__ == errors.__name__)

@@ -10,6 +10,8 @@ from explorer.protocol.schema import DataType, StructField, StructType, render_t
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.predicate.predicate import ColumnReference
 
+NO_COLUMN: Final = "The table has no column "
+"""What begins the problem of a name that no column has."""
 _LOOKED_AT: Final = 120
 """Characters of a name that are compared where it may be misspelt."""
 
@@ -57,7 +59,7 @@ def _field(name: str, struct: StructType, place: tuple[str, ...]) -> StructField
     near = _nearest(name, struct)
     known = ", ".join(render_path((field.name[:60],)) for field in struct.fields[:12])
     raise InvalidArgumentError(
-        f"The table has no column {_shown(place)}.",
+        f"{NO_COLUMN}{_shown(place)}.",
         reason=f"It has {known or 'no columns'}{', ...' if len(struct.fields) > 12 else ''}.",
         remedy=f"Did you mean {_shown((*place[:-1], near))}?"
         if near is not None

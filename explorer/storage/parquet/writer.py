@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -112,13 +113,19 @@ def bounded_leaves(schema: pa.Schema, unbounded: Collection[str] = ()) -> list[s
     return [path for path in dict.fromkeys(leaf.path for leaf in leaves) if path not in without]
 
 
+def leaf_paths(schema: pa.Schema) -> list[str]:
+    """The leaf columns, as `WriterSettings` calls them."""
+    return list(dict.fromkeys(leaf.path for leaf in _parquet_leaves(schema)))
+
+
 def _has_order(leaf: pq.ColumnSchema) -> bool:
     if leaf.max_repetition_level or leaf.physical_type in _UNORDERED:
         return False
     return bool(leaf.logical_type.type != "FLOAT16")
 
 
-def _parquet_leaves(schema: pa.Schema) -> list[pq.ColumnSchema]:
+@lru_cache(maxsize=64)
+def _parquet_leaves(schema: pa.Schema) -> tuple[pq.ColumnSchema, ...]:
     """The leaves as pyarrow itself writes them: nobody else knows how it names what is in lists,
     maps, and types of its own."""
     import pyarrow.parquet  # as above
@@ -126,4 +133,4 @@ def _parquet_leaves(schema: pa.Schema) -> list[pq.ColumnSchema]:
     sink = pa.BufferOutputStream()
     pyarrow.parquet.ParquetWriter(sink, schema, store_schema=False).close()
     found = pyarrow.parquet.read_metadata(pa.BufferReader(sink.getvalue())).schema
-    return [found.column(at) for at in range(len(found))]
+    return tuple(found.column(at) for at in range(len(found)))

@@ -14,7 +14,8 @@ Every statement that changes rows goes the same way, whatever it is:
    vectors `hidden_rows` writes them: many in one file of bounded size, few small ones into the log
    itself; a file without a live row left is removed. Elsewhere the rows that stay of a file are
    copied to a new one, with their ids and commit versions.
-4. New and updated rows go through `explorer.writing.gate`, and from there into `ChangedRowFiles`
+4. What SET says of columns and fields is read by `set_tree`, for updates and merges. New and
+   updated rows go through `explorer.writing.gate`, and from there into `ChangedRowFiles`
    of `changed_rows`: beside the table's columns each row has `KIND` (update, insert, delete), for
    the feed `BEFORE` (the row as it was), and where ids are kept `ROW_ID` (null for new rows). It
    makes data files, and files of change data where the feed needs them.

@@ -2,9 +2,8 @@
 
 A value is SQL over the columns of the row as it was, which passes the gate of a table's own values
 (`check_table_expression`), or something of Spark's that the caller has made. `DEFAULT` is the
-column's default. A name may lead into structs; a struct that was null then has the new field, and
-nulls beside it. Generated columns that are not set are computed from the new values; numbers of
-identity columns stay.
+column's default. A struct that was null and gets a field has nulls beside it. Numbers of identity
+columns stay. How names are read: `set_tree`.
 """
 
 from __future__ import annotations
@@ -17,8 +16,6 @@ import pyarrow as pa
 
 from explorer.errors import DeltaError, InvalidArgumentError, UnsupportedError
 from explorer.protocol.actions import Metadata, Protocol
-from explorer.protocol.features.column_rules import GENERATION_KEY, IDENTITY_KEYS
-from explorer.protocol.features.registry import is_supported
 from explorer.protocol.schema import (
     BINARY,
     VARIANT,
@@ -32,15 +29,13 @@ from explorer.protocol.schema import (
 )
 from explorer.protocol.schema_walk import render_path, walk_types
 from explorer.scan.predicate.calculations import Calculation, parse_calculation
-from explorer.scan.predicate.names import column_of_name, resolve_name
-from explorer.scan.predicate.parse import names_of, parse_sql
 from explorer.scan.sql.table_expressions import StatementTime, check_table_expression
+from explorer.transaction.rules.change import Described
+from explorer.writing.changes.set_tree import SetNames, is_column, is_identity, kept_columns
 from explorer.writing.gate.arrow_gate import row_values
 from explorer.writing.gate.calculated_values import NotCalculatedError, calculate
 from explorer.writing.gate.plan import TableExpression
-from explorer.writing.gate.refusals import mismatch, not_computed
-
-_DEFAULT = "default"
+from explorer.writing.gate.refusals import not_computed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,18 +112,11 @@ def plan_update(
             remedy='Give for example set={"price": "price * 1.1"}.',
         )
     schema = parse_schema(metadata.schema_string)
-    tree: SetTree = {}
-    defaults: set[str] = set()
-    for name, value in values.items():
-        path = _path(name, schema)
-        if isinstance(value, str) and value.strip().lower() == _DEFAULT and len(path) == 1:
-            _put(tree, path, Assignment(path=path, written=value))
-            defaults.add(path[0])
-            continue
-        _put(tree, path, _assignment(path, value, schema, time))
-    for name in defaults:
-        del tree[name]
-    identities = frozenset(_identities(protocol, schema))
+    table = Described(protocol=protocol, metadata=metadata)
+    tree, defaults = SetNames(schema=schema).read(
+        values, lambda path, value: _assignment(path, value, schema, time)
+    )
+    identities = frozenset(item.name for item in schema.fields if is_identity(table, item))
     if taken := sorted(identities & {*tree, *defaults}):
         raise UnsupportedError(
             f"The identity column `{taken[0][:120]}` cannot be updated.",
@@ -136,59 +124,15 @@ def plan_update(
             remedy="Leave it out, or delete the row and write it again.",
             spec="Identity Columns",
         )
-    generated = is_supported(protocol, "generatedColumns")
-    kept = tuple(
-        item
-        for item in schema.fields
-        if item.data_type != VOID
-        and item.name not in defaults
-        and (item.name in tree or not (generated and _is_generated(item)))
-    )
+    kept = kept_columns(table, schema.fields, tree, defaults)
     return UpdatePlan(kept=kept, tree=tree, identities=identities)
-
-
-def _is_generated(item: StructField) -> bool:
-    return isinstance(item.metadata.get(GENERATION_KEY), str)  # as at the gate
-
-
-def _identities(protocol: Protocol, schema: StructType) -> Iterator[str]:
-    if is_supported(protocol, "identityColumns"):
-        for item in schema.fields:
-            if any(key.startswith(IDENTITY_KEYS) for key in item.metadata):
-                yield item.name
-
-
-def _path(name: str, schema: StructType) -> tuple[str, ...]:
-    """A name as the schema has it; a column's own name first, for it may hold a dot."""
-    whole = column_of_name(name, schema) if isinstance(name, str) else None
-    if whole is not None:
-        return _settable((whole.name,), whole.data_type)
-    names = names_of(parse_sql(name)) if isinstance(name, str) else None
-    if names is None:
-        raise InvalidArgumentError(
-            f"{str(name)[:120]!r} is not the name of a column.",
-            reason="SET gives each value to a column, or to a field inside of structs.",
-            remedy="Write a name, as price or address.city; one with other signs in backticks.",
-        )
-    found = resolve_name(names, schema)
-    return _settable(found.path, found.data_type)
-
-
-def _settable(path: tuple[str, ...], kind: DataType) -> tuple[str, ...]:
-    if kind == VOID:
-        raise mismatch(
-            f"`{render_path(path)[:120]}` cannot be set.",
-            "Its type is void, which holds nothing but nulls.",
-            "Leave it out, or change the type of the column first.",
-        )
-    return path
 
 
 def _assignment(
     path: tuple[str, ...], value: Any, schema: StructType, time: StatementTime
 ) -> Assignment:
     if not isinstance(value, str):
-        if _is_column(value):
+        if is_column(value):
             return Assignment(path=path, written="a column of Spark", value=value)
         raise InvalidArgumentError(
             f"`{render_path(path)[:120]}` cannot be set to a {type(value).__name__[:60]}.",
@@ -213,32 +157,6 @@ def _check_no_variants(text: str, columns: tuple[str, ...], schema: StructType) 
             remedy="Say it of other columns, or set a variant to another column as it is.",
             spec="Variant Data Type",
         )
-
-
-def _is_column(value: Any) -> bool:
-    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(value).__mro__)
-    return any(name.startswith("pyspark.sql.") and name.endswith("Column") for name in names)
-
-
-def _put(tree: SetTree, path: tuple[str, ...], item: Assignment) -> None:
-    *outer, last = path
-    at = tree
-    for name in outer:
-        inner = at.setdefault(name, {})
-        if isinstance(inner, Assignment):
-            raise _twice(path)
-        at = inner
-    if last in at:
-        raise _twice(path)
-    at[last] = item
-
-
-def _twice(path: tuple[str, ...]) -> InvalidArgumentError:
-    return InvalidArgumentError(
-        f"`{render_path(path)[:120]}` is set twice.",
-        reason="It is named again, itself or inside of another name.",
-        remedy="Give each column and field one value.",
-    )
 
 
 def _leaves(tree: SetTree) -> Iterator[Assignment]:

@@ -325,7 +325,11 @@ def _with_statistics_of(
         for text, path, way in zip(listed, former, ways, strict=True)
         if way is not None
     )
-    return {**metadata.configuration, STATS_COLUMNS.name: shown}
+    if shown:
+        return {**metadata.configuration, STATS_COLUMNS.name: shown}
+    # a list without a name would mean that no statistics are kept, which nobody asked for
+    others = metadata.configuration.items()
+    return {name: text for name, text in others if name != STATS_COLUMNS.name}
 
 
 def _no_field(path: FieldPath, what: str) -> InvalidArgumentError:

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from explorer.log.actions.columns import int32_column, int64_column, string_column
 from explorer.protocol.statistics import RunningStatistics
+from explorer.storage.parquet.dictionaries import dictionary_leaves
 from explorer.storage.parquet.threaded_writer import EncodingThreads, ThreadedOutput
 from explorer.storage.parquet.writer import ROWS_PER_GROUP, ParquetOutput, WriterSettings
 from explorer.storage.ports import OutputStore, WriteStore, offers
@@ -172,6 +173,7 @@ class NewFile:
         settings = WriterSettings(
             codec=self._form.codec,
             page_version=self._form.page_version,
+            dictionary=dictionary_leaves(rows),
             decimals_as_integers=self._form.decimals_as_integers,
             page_checksums=self._form.page_checksums,
         )

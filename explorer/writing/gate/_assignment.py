@@ -92,8 +92,8 @@ def _family(data_type: DataType) -> str:
 
 
 def plan_cast(path: Way, source: DataType, target: DataType, lengths: Lengths) -> ValueCast:
-    """How values become those of a column or of a value inside one, whose type has no void fields
-    but those inside of arrays and maps.
+    """How values become those of a column or of a value inside one; void fields of its type, which
+    no file holds, may be given and are left out.
 
     Raises `InvalidArgumentError` of kind `schema_mismatch` where a type cannot be stored in the
     other, where the caller has a field that the table does not have, and where a field is missing
@@ -101,6 +101,7 @@ def plan_cast(path: Way, source: DataType, target: DataType, lengths: Lengths) -
     """
     characters = lengths.get(path)
     if source == VOID:
+        target = _stored_type(target)
         return ValueCast(path=path, source=source, target=target, characters=characters)
     match source, target:
         case StructType(), StructType():
@@ -123,10 +124,14 @@ def plan_cast(path: Way, source: DataType, target: DataType, lengths: Lengths) -
 
 def only_stored(field: StructField) -> StructField:
     """The field without the void ones inside it, which no file holds (spec: Void Type)."""
-    if not isinstance(field.data_type, StructType):
-        return field
-    inner = tuple(only_stored(item) for item in field.data_type.fields if item.data_type != VOID)
-    return replace(field, data_type=StructType(fields=inner))
+    return replace(field, data_type=_stored_type(field.data_type))
+
+
+def _stored_type(data_type: DataType) -> DataType:
+    if not isinstance(data_type, StructType):
+        return data_type
+    inner = tuple(only_stored(item) for item in data_type.fields if item.data_type != VOID)
+    return StructType(fields=inner)
 
 
 def is_never_null(field: StructField) -> bool:

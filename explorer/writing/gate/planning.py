@@ -25,7 +25,7 @@ from explorer.protocol.schema import (
     StructType,
     render_type,
 )
-from explorer.protocol.schema_walk import render_path
+from explorer.protocol.schema_walk import render_path, walk_types
 from explorer.rows.row_checks import RowChecks, build_checks
 from explorer.scan.predicate.calculations import Calculation, parse_calculation
 from explorer.scan.predicate.domains import domain_of
@@ -142,6 +142,9 @@ class _Planner:
     def plan(self) -> GatePlan:
         fields = self.table.schema.fields
         stored = StructType(fields=tuple(map(only_stored, _not_void(fields))))
+        for item in stored.fields:
+            if StructType() in walk_types(item.data_type):
+                raise _holds_nothing(item.name)
         values = with_whole_structs(build_checks(stored))
         found = match_fields((), self.given, fields)
         lengths = lengths_of(values)
@@ -149,10 +152,11 @@ class _Planner:
             if item.data_type == VOID and item.name in found:
                 plan_cast((item.name,), found[item.name].data_type, VOID, {})
         partitions = self.table.metadata.partition_columns
+        whole = {item.name: item.data_type for item in fields}
         columns = tuple(
             GateColumn(
                 field=item,
-                source=self._source(item, found.get(item.name), lengths),
+                source=self._source(item, found.get(item.name), lengths, whole[item.name]),
                 empty_is_null=item.name in partitions and item.data_type in {STRING, BINARY},
             )
             for item in stored.fields
@@ -170,13 +174,18 @@ class _Planner:
         )
 
     def _source(
-        self, item: StructField, given: StructField | None, lengths: dict[Way, CharacterType]
+        self,
+        item: StructField,
+        given: StructField | None,
+        lengths: dict[Way, CharacterType],
+        whole: DataType,
     ) -> Source:
+        """Where the values of a column come from; `whole` is its type with void fields."""
         path = (item.name,)
         if given is not None:
             if self._is_identity(item):
                 self._check_explicit(item)
-            cast = plan_cast(path, given.data_type, item.data_type, lengths)
+            cast = plan_cast(path, given.data_type, whole, lengths)
             return GivenValue(name=given.name, cast=cast)
         if self._is_identity(item):
             return IdentityValue(identity=identity_column(item))
@@ -290,6 +299,15 @@ class _Planner:
             condition=_condition(checked.text, schema),
             calculation=_calculation(checked.text, schema),
         )
+
+
+def _holds_nothing(name: str) -> DeltaError:
+    return UnsupportedError(
+        f"`{name[:120]}` holds a struct without a field that files have.",
+        reason="Its fields are of type void, or there are none, and Parquet has no such struct.",
+        remedy="Give the struct a field of another type, or drop the column.",
+        spec="Void Type",
+    )
 
 
 def _not_void(fields: Iterable[StructField]) -> Iterator[StructField]:

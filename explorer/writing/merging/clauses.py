@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias
 
 from explorer.errors import InvalidArgumentError
+from explorer.writing.changes.set_tree import is_column
 
 ClauseKind: TypeAlias = Literal["matched", "not matched", "not matched by source"]
 """Which rows a clause is about: pairs, rows of the source alone, rows of the table alone."""
@@ -152,14 +153,6 @@ def _check_clause(clause: MergeClause) -> None:
                 "Values are texts of SQL, or Columns of Spark.",
                 'Write a literal as SQL: "1", "\'text\'", "DATE \'2026-01-31\'" or "NULL".',
             )
-
-
-def is_column(value: Any) -> bool:
-    """Whether a value is a Column of Spark, classic or Connect."""
-    return any(
-        kind.__module__.startswith("pyspark.") and kind.__name__ == "Column"
-        for kind in type(value).__mro__
-    )
 
 
 def _wrong(problem: str, reason: str, remedy: str) -> InvalidArgumentError:

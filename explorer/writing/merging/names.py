@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from explorer.errors import InvalidArgumentError
 from explorer.protocol.schema import VARIANT, StructField, StructType
-from explorer.scan.predicate.names import resolve_name
+from explorer.protocol.schema_walk import render_path, walk_types
+from explorer.scan.predicate.names import NO_COLUMN, resolve_name
 from explorer.scan.predicate.parse import names_of, parse_sql
 from explorer.scan.predicate.predicate import ColumnReference
 from explorer.scan.sql.qualified_names import with_qualifier
@@ -32,7 +34,10 @@ class Names:
         Raises `InvalidArgumentError` for one that does not pass guard 14, and for a column of
         another side.
         """
-        return check_table_expression(text, self._shown(sides), use, self.time).text
+        try:
+            return check_table_expression(text, self._shown(sides), use, self.time).text
+        except InvalidArgumentError as error:
+            raise (self._unknown(text, sides, error) or error) from error
 
     def qualify(self, text: str, side: Side) -> str:
         """A checked text of SQL whose names are all of one side, with the alias before each: where
@@ -78,6 +83,38 @@ class Names:
         """What a side is called."""
         return self.target_alias if side == "target" else self.source_alias
 
+    def _unknown(
+        self, text: str, sides: tuple[Side, ...], error: InvalidArgumentError
+    ) -> InvalidArgumentError | None:
+        """In words of a merge, what is wrong with a name that is none of these sides; None where
+        something else is wrong."""
+        if not error.problem.startswith(NO_COLUMN):
+            return None
+        for node in columns_in(parse_sql(text)):
+            names = names_of(node)
+            if names is None or any(
+                rest[0].lower() == item.lower()
+                for side in sides
+                for rest in self._below(side, names)
+                for item in self.schema(side).names
+            ):
+                continue
+            others = [side for side in _SIDES if side not in sides]
+            alone = f"It may speak of `{self.alias(sides[0])}` alone. " if others else ""
+            return InvalidArgumentError(
+                f"There is no column {render_path(tuple(name[:60] for name in names[-6:]))} here.",
+                reason=alone + " ".join(map(self._columns_of, sides)),
+                remedy="Put strings in single quotes, and names with special characters in "
+                "backticks.",
+            )
+        return None
+
+    def _columns_of(self, side: Side) -> str:
+        names = self.schema(side).names
+        known = ", ".join(render_path((name[:60],)) for name in names[:12])
+        more = ", ..." if len(names) > 12 else ""  # as many as are shown
+        return f"`{self.alias(side)}` has {known or 'no columns'}{more}."
+
     def _below(self, side: Side, names: tuple[str, ...]) -> list[tuple[str, ...]]:
         """The ways below a side that names may mean."""
         if len(names) > 1 and names[0].lower() == self.alias(side).lower():
@@ -96,8 +133,9 @@ class Names:
         for which of two is meant Spark says itself."""
         found: dict[str, StructField] = {}
         for side in sides:
-            # types matter for times alone; a variant may stand beside what is spoken of
-            fields = (item for item in self.schema(side).fields if item.data_type != VARIANT)
+            # types matter for times alone; a variant may stand beside what is spoken of, and inside
+            columns = self.schema(side).fields
+            fields = (item for item in columns if VARIANT not in set(walk_types(item.data_type)))
             kinds = StructType(fields=tuple(fields))
             alias = self.alias(side)
             found.setdefault(alias.lower(), StructField(name=alias, data_type=kinds))

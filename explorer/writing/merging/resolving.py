@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 from uuid import UUID, uuid4
 
-from explorer.errors import InvalidArgumentError
-from explorer.protocol.features.column_rules import GENERATION_KEY, IDENTITY_KEYS
 from explorer.protocol.schema import (
     VOID,
     DataType,
@@ -22,18 +20,20 @@ from explorer.protocol.schema import (
     StructType,
 )
 from explorer.protocol.schema_walk import render_path
-from explorer.scan.predicate.names import column_of_name, resolve_name
-from explorer.scan.predicate.parse import names_of, parse_sql
+from explorer.scan.predicate.names import column_of_name
 from explorer.transaction.read_version import ReadVersion
 from explorer.transaction.rules.change import Described
+from explorer.writing.changes.set_tree import (
+    SetNames,
+    is_generated,
+    is_identity,
+    kept_columns,
+)
 from explorer.writing.gate.refusals import mismatch
 from explorer.writing.gate.whole_structs import check_whole
 from explorer.writing.merging.clauses import MergeClause, MergeRequest
 from explorer.writing.merging.names import Names, Side
 from explorer.writing.schema.schema_change import SchemaChange, merge_schema
-
-_DEFAULT: Final = "default"
-"""The value, in any case of letters, that stands for the column's default."""
 
 _SIDES: Final[Mapping[str, tuple[Side, ...]]] = {
     "matched": ("target", "source"),
@@ -204,47 +204,25 @@ class _Resolver:
     ) -> tuple[dict[str, Assignment], frozenset[str]]:
         """The values of columns, and the columns that get their default, which the gate gives to
         those that are not given."""
-        tree: dict[str, Any] = {}
-        defaults = set()
-        for text, value in values.items():
-            path = self._path(clause, text)
+
+        def read(path: tuple[str, ...], value: Any) -> Expression:
+            if len(path) > 1 and clause.action == "insert":
+                raise mismatch(
+                    f"{_shown(path)} is a field, and an insert gives whole columns.",
+                    "What its other fields are nobody would say.",
+                    "Give the column, as named_struct('city', source.city).",
+                )
             is_text = isinstance(value, str)
-            if is_text and value.strip().lower() == _DEFAULT and len(path) == 1:
-                _place(tree, path, Expression(value=value), text)
-                defaults.add(path[0])
-                continue
-            given = self.names.check(value, "value", *sides) if is_text else value
-            _place(tree, path, Expression(value=given), text)
+            return Expression(value=self.names.check(value, "value", *sides) if is_text else value)
+
+        names = SetNames(schema=self.schema, alias=self.names.target_alias, kind="schema_mismatch")
+        tree, defaults = names.read(values, read)
         columns = {
             item.name: self._assignment(item, tree[item.name])
             for item in self.schema.fields
-            if item.name in tree and item.name not in defaults
+            if item.name in tree
         }
-        return columns, frozenset(defaults)
-
-    def _path(self, clause: MergeClause, text: str) -> tuple[str, ...]:
-        """A name as the schema has it; a column's own name first, for it may hold a dot."""
-        if (found := column_of_name(text, self.schema)) is not None:
-            return (found.name,)
-        names = names_of(parse_sql(text))
-        if names is None:
-            raise mismatch(
-                f"{text[:120]!r} is not the name of a column.",
-                f"{clause.words} sets it.",
-                "Name columns of the table, and fields as `place.city`.",
-            )
-        if len(names) > 1 and names[0].lower() == self.names.target_alias.lower():
-            names = names[1:]
-        if len(names) > 1 and clause.action == "insert":
-            raise mismatch(
-                f"{text[:120]!r} is a field, and an insert gives whole columns.",
-                "What its other fields are nobody would say.",
-                "Give the column, as named_struct('city', source.city).",
-            )
-        try:
-            return resolve_name(names, self.schema).path
-        except InvalidArgumentError as error:
-            raise mismatch(error.problem, error.reason, error.remedy) from error
+        return columns, defaults
 
     def _assignment(self, item: StructField, node: Any) -> Assignment:
         if isinstance(node, Expression):
@@ -264,34 +242,27 @@ class _Resolver:
         self, columns: dict[str, Assignment], defaults: frozenset[str]
     ) -> dict[str, Assignment]:
         """The values of an update: what is not set stays, and generated columns are computed."""
-        found: dict[str, Assignment] = {}
-        known = {name.lower() for name in self.names.target.names}
         for item in self.schema.fields:
-            if item.name in columns or item.name in defaults:
-                if self._is_identity(item):
-                    raise mismatch(
-                        f"The identity column {_shown((item.name,))} cannot be updated.",
-                        "Its numbers are given out once, and each only once.",
-                        "Leave the column out; with `*`, name the columns that are set.",
-                    )
-                if item.name in columns:
-                    found[item.name] = columns[item.name]
-            elif self._is_generated(item) or item.data_type == VOID:
-                continue
-            elif item.name.lower() in known:
-                found[item.name] = Kept()
-        return found
+            is_set = item.name in columns or item.name in defaults
+            if is_set and is_identity(self.table, item):
+                raise mismatch(
+                    f"The identity column {_shown((item.name,))} cannot be updated.",
+                    "Its numbers are given out once, and each only once.",
+                    "Leave the column out; with `*`, name the columns that are set.",
+                )
+        known = {name.lower() for name in self.names.target.names}
+        return {
+            item.name: columns.get(item.name, Kept())
+            for item in kept_columns(self.table, self.schema.fields, columns, defaults)
+            if item.name in columns or item.name.lower() in known
+        }
 
     def _is_computed(self, item: StructField) -> bool:
-        return item.data_type == VOID or self._is_generated(item) or self._is_identity(item)
-
-    def _is_generated(self, item: StructField) -> bool:
-        is_said = isinstance(item.metadata.get(GENERATION_KEY), str)
-        return is_said and self.table.supports("generatedColumns")
-
-    def _is_identity(self, item: StructField) -> bool:
-        is_said = any(key.startswith(IDENTITY_KEYS) for key in item.metadata)
-        return is_said and self.table.supports("identityColumns")
+        return (
+            item.data_type == VOID
+            or is_generated(self.table, item)
+            or is_identity(self.table, item)
+        )
 
 
 def _with_kept_fields(given: SourceColumn, target: DataType) -> Assignment:
@@ -311,25 +282,6 @@ def _with_kept_fields(given: SourceColumn, target: DataType) -> Assignment:
     if any(isinstance(inner, Kept | Fields) for inner in fields.values()):
         return Fields(fields=fields, given=given)
     return given
-
-
-def _place(tree: dict[str, Any], path: tuple[str, ...], value: Expression, text: str) -> None:
-    inner = tree
-    for name in path[:-1]:
-        inner = inner.setdefault(name, {})
-        if isinstance(inner, Expression):
-            raise _twice(text)
-    if path[-1] in inner:
-        raise _twice(text)
-    inner[path[-1]] = value
-
-
-def _twice(text: str) -> InvalidArgumentError:
-    return mismatch(
-        f"{text[:120]!r} is set twice.",
-        "A column and a field inside it, or one name in two spellings, are set by one clause.",
-        "Set each value once.",
-    )
 
 
 def _shown(path: tuple[str, ...]) -> str:

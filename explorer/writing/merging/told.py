@@ -7,7 +7,8 @@ from typing import Final
 
 import orjson
 
-from explorer.writing.changes.row_changes import RowChanges
+from explorer.protocol.actions import Metadata, Protocol
+from explorer.writing.changes.row_changes import RowChanges, needs_change_data
 from explorer.writing.merging.clauses import ClauseAction, ClauseKind, MergeClause, MergeRequest
 
 MERGE: Final = "MERGE"
@@ -63,6 +64,27 @@ def merge_metrics(
         "numTargetDeletionVectorsRemoved": files["numDeletionVectorsRemoved"],
         "numTargetDeletionVectorsUpdated": files["numDeletionVectorsUpdated"],
     }
+
+
+def merge_needs_change_data(
+    protocol: Protocol,
+    metadata: Metadata,
+    request: MergeRequest,
+    *,
+    taken: Mapping[int, int],
+    inserts: bool,
+    copies: bool,
+) -> bool:
+    """Whether a merge writes change data; `taken` are rows of the table by the number of the clause
+    that they met, `inserts` whether rows are added, `copies` whether rows that stay are copied.
+
+    Of rows that go and others that come the actions would tell, but an engine may take these for
+    copies: such a merge writes them (spec: Add CDC File).
+    """
+    kinds = {request.clauses[number].action for number, rows in taken.items() if rows}
+    replaces = "delete" in kinds and inserts
+    updates = "update" in kinds or replaces
+    return needs_change_data(protocol, metadata, updates=updates, copies=copies)
 
 
 def _predicates(clauses: Sequence[MergeClause]) -> str:

@@ -10,7 +10,9 @@ import pyarrow as pa
 
 from explorer.errors import DeltaError
 from explorer.log.state.file_columns import FileColumns
+from explorer.protocol.actions import Metadata
 from explorer.protocol.partition_values import parse_partition_value, render_partition_value
+from explorer.protocol.schema import parse_schema
 from explorer.scan.facts import answer, question_of
 from explorer.scan.possibility import may_be_true
 from explorer.scan.predicate.parse import parse_predicate
@@ -18,14 +20,14 @@ from explorer.scan.sql.conditions import parse_scan_predicate
 from explorer.table.snapshot import Snapshot
 
 
-def speaks_of_rows(snapshot: Snapshot, where: str) -> bool:
+def speaks_of_rows(metadata: Metadata, where: str) -> bool:
     """Whether the rows of a file may answer a condition in different ways: it speaks of columns
     that the table is not partitioned by, or Spark alone understands it.
 
     Raises `InvalidArgumentError` for a condition that cannot be understood.
     """
-    predicate = parse_scan_predicate(where, snapshot.schema)
-    partitions = set(snapshot.metadata.partition_columns)
+    predicate = parse_scan_predicate(where, parse_schema(metadata.schema_string))
+    partitions = set(metadata.partition_columns)
     others = any(reference.path[0] not in partitions for reference in predicate.references)
     return others or bool(predicate.sql_conditions)
 

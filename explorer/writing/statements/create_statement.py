@@ -55,7 +55,7 @@ def create_table(  # noqa: PLR0913  # what a table is described by, and who crea
     """
     target = open_target(store)
     if target.snapshot is not None and not replaces:
-        raise _is_there(store.uri, target.snapshot.version)
+        raise already_there(store.uri, target.snapshot.version)
     described: Mapping[str, Any] = {
         "partition_by": partition_by,
         "properties": properties,
@@ -100,7 +100,7 @@ def create_table(  # noqa: PLR0913  # what a table is described by, and who crea
 
     found = commit_rows(store, stage(target.snapshot), (), clock=clock, again=again, watch=watch)
     if isinstance(found, Conflict):
-        raise found.as_error() if replaces else _is_there(store.uri, found.version)
+        raise found.as_error() if replaces else already_there(store.uri, found.version)
     after = follow_commit(store, target.table, found.version, utc_time(clock()), watch)
     return WriteResult(
         version=found.version, operation=operation, problems=(*found.warnings, *after)
@@ -119,7 +119,8 @@ def _parameters(table: NewTable, cluster_by: Sequence[str]) -> dict[str, str | N
     }
 
 
-def _is_there(uri: str, version: int) -> InvalidArgumentError:
+def already_there(uri: str, version: int) -> InvalidArgumentError:
+    """What is said where a table is to be made, and one is there."""
     return InvalidArgumentError(
         f"There is a table at {uri} already.",
         reason=f"It has version {version}.",

@@ -142,7 +142,16 @@ class RowStatement:
         """Whether rows go that only their files tell from others: by a condition on columns that
         the table is not partitioned by."""
         snapshot, where = self.target.snapshot, self.options.replace_where
-        return snapshot is not None and where is not None and speaks_of_rows(snapshot, where)
+        if snapshot is None or where is None:
+            return False
+        return speaks_of_rows(snapshot.metadata, where)
+
+    @property
+    def replaces_rows_later(self) -> bool:
+        """Whether the same write upon the table that it makes would be one of `replaces_rows`: as
+        the second batch of a stream is that creates its table."""
+        where = self.options.replace_where
+        return where is not None and speaks_of_rows(self.metadata, where)
 
     def files_that_go(self) -> tuple[int, int]:
         """How many files, and bytes, the rows take the place of, as far as that is known before

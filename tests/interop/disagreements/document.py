@@ -71,10 +71,44 @@ and we keep them, as `deltalake` does.
 """
 
 
+_CHANGED = """\
+## What we change
+
+Each table of the corpus that may be changed gets a delete of about a tenth of its rows, an update \
+and a merge, on copies with 20 and with 20,000 rows more (`tests/interop/test_changed_corpus.py`). \
+A plain list says which rows have to be there, and what the change data feed has to tell. What \
+forbids a statement is named by its refusal; tables whose data files are not shipped, and one of a \
+million rows, get other rows first. A part runs each day, all by `DELTA_EXPLORER_EVERYTHING=1`.
+
+| Reader | Rows read otherwise | What it refuses |
+|---|--:|---|
+| explorer, its feed too | 0 | nothing |
+| delta-spark | 0 | what it refuses of the table as it was |
+| DuckDB and Polars, on new files | 0 | nothing |
+| deltalake | 0 | what it refuses of the table as it was; partitions of days before the year \
+-262144 or after 262143 |
+
+In `tests/interop/test_conflict_peers.py` delta-spark commits while a statement of ours is under \
+way: five that begin, by eight that commit first, about the same partition or another one, at both \
+isolation levels. Ours follows, or begins again by the rule of the reference's table of conflicts, \
+and the rows are those of one statement after the other. delta-spark raises an error where ours \
+begins again.
+"""
+
+
 def render_document(tables: Sequence[Mapping[str, Any]]) -> str:
     """The whole document; `tables` is the manifest."""
     return (
-        "\n".join([_HEAD, *_figures(tables), *_peers(), *_numbers(), f"\n{_WRITTEN.rstrip()}"])
+        "\n".join(
+            [
+                _HEAD,
+                *_figures(tables),
+                *_peers(),
+                *_numbers(),
+                f"\n{_WRITTEN}",
+                _CHANGED.rstrip(),
+            ]
+        )
         + "\n"
     )
 

@@ -318,4 +318,26 @@ def test_an_interrupt_stops_a_write_in_order() -> None:
 
 
 def test_neither_verb_is_served() -> None:
-    assert not {"create", "write"} & {*ANSWERS, *served_answers()}
+    assert not {"clone", "create", "delete", "update", "write"} & {*ANSWERS, *served_answers()}
+
+
+def test_a_clone_is_made_of_the_version_that_its_plan_names(command: Command, given: Path) -> None:
+    pipeline.write(ROWS, "t", partition_by="land")
+    code, out, _ = command("clone", "t", "k")
+    assert code == 0
+    root = given.parent
+    assert out.startswith(f"Clones version 0 of {root}/t to {root}/k: 3 rows in 2 files (")
+    assert "once a vacuum has deleted them there" in out
+    words = printed_command(out)[1:]
+    assert words[:-1] == ["clone", f"{root}/t", f"{root}/k", "--version", "0", "--apply"]
+    pipeline.write(ROWS, "t")
+    # without a version it is the newest, which is another one now
+    code, _, err = command("clone", "t", "k", "--apply", words[-1])
+    assert (code, "The plan is out of date" in err, Path("k").exists()) == (3, True, False)
+    code, out, _ = command(*words)
+    assert (code, out[:40]) == (0, "CLONE: version 0, 2 files of the source ")
+    assert count_rows(root / "k") == 3
+    code, _, err = command(*words)
+    assert (code, "There is a table at" in err) == (1, True)
+    document = planned(command, "clone", "t", "k2", "--user-metadata", "why", "--by", "ann")
+    assert (document["version"], document["num_rows"], document["num_files"]) == (1, 6, 4)

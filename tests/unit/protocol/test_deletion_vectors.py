@@ -12,7 +12,7 @@ from uuid import UUID
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
@@ -56,6 +56,19 @@ def test_z85_renders_the_test_vector_of_its_definition() -> None:
 @given(st.binary(max_size=60))
 def test_z85_comes_back_filled_up_to_four_bytes(data: bytes) -> None:
     assert parse_z85(render_z85(data)) == data + bytes(-len(data) % 4)
+
+
+@settings(max_examples=10)
+@given(st.binary(min_size=4, max_size=12), st.integers(1000, 1400))
+def test_z85_of_a_long_text_is_that_of_its_words(data: bytes, count: int) -> None:
+    words = data[: len(data) // 4 * 4] * count
+    text = "".join(render_z85(words[start : start + 4]) for start in range(0, len(words), 4))
+    assert render_z85(words) == text
+    assert parse_z85(text) == words
+    assert parse_z85(f"{text}##093") == words + b"\x03\x00"
+    for broken in ("Hell~", "Hellö", "#%%%%"):
+        with pytest.raises(ValueError, match=r"its|it holds"):
+            parse_z85(broken + text)
 
 
 @pytest.mark.parametrize(

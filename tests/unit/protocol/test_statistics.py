@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.errors import CorruptLogError
-from explorer.protocol.statistics import RunningStatistics, build_statistics, widen_statistics
+from explorer.protocol.statistics import RunningStatistics, widen_statistics
+from tests.file_statistics import build_statistics
 
 
 def stats_of(**columns: pa.Array) -> dict:
@@ -118,13 +119,6 @@ def test_string_bounds_are_short_and_still_bounds(values: list[str]) -> None:
     assert low <= min(values)
     assert max(values) <= high
     assert len(high) <= 33 or "\U0010ffff" in max(values)
-
-
-def test_only_the_first_32_leaves_are_indexed_unless_told() -> None:
-    table = pa.table({f"c{number}": [number] for number in range(40)})
-    assert len(orjson.loads(build_statistics(table))["minValues"]) == 32
-    assert len(orjson.loads(build_statistics(table, 5))["nullCount"]) == 5
-    assert len(orjson.loads(build_statistics(table, -1))["maxValues"]) == 40
 
 
 @pytest.mark.rule("stats-dv-numrecords", "stats-tightbounds")

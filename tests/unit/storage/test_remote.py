@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import fsspec
 import pytest
+import requests
 from fsspec.implementations.memory import MemoryFileSystem
 
 import explorer
-from explorer.errors import DeltaError, InvalidArgumentError, UnsupportedError
+from explorer.errors import DeltaError, InvalidArgumentError, StorageError, UnsupportedError
 from explorer.storage.open import open_read_store, open_write_store
 from explorer.storage.ports import ReadStore, WriteStore
 from explorer.table.table import Table
@@ -275,6 +277,19 @@ def test_secrets_are_never_shown(keeper: type[_Keeper]) -> None:
             shown += [str(error), repr(error), json.dumps(error.as_dict())]
     assert len(shown) > 10
     assert not [text for text in shown if "hunter2" in text]
+
+
+def test_a_token_that_cannot_be_looked_into_is_shown_nowhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def ask(url: str, params: dict[str, str], **_: Any) -> None:
+        raise requests.ConnectionError(f"nobody at {url}?{params}")
+
+    monkeypatch.setattr("gcsfs.credentials.requests.get", ask)
+    secret = "hunter" + "2"  # lines of this file are shown too
+    with pytest.raises(StorageError, match="ConnectionError") as failure:
+        open_read_store("gs://bucket/t", {"token": secret, "project": "p"})
+    assert secret not in "".join(traceback.format_exception(failure.value))
 
 
 def test_scheme_that_nobody_knows_is_refused() -> None:

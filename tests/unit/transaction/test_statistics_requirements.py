@@ -8,9 +8,10 @@ import orjson
 import pyarrow as pa
 import pytest
 
-from explorer.protocol.statistics import build_statistics, widen_statistics
+from explorer.protocol.statistics import widen_statistics
 from explorer.transaction.read_version import ReadVersion
 from explorer.transaction.staged import Promises
+from tests.file_statistics import build_statistics
 from tests.unit.transaction.stages import (
     MAPPED,
     PLAIN,

@@ -74,7 +74,7 @@ class CommitFilter:
         self.panel.html = html(
             '<div class="dx-head dx-filter"><input type="search" data-do="filter" '
             'aria-label="Filter commits" value="{}" '
-            'placeholder="Filter by version, user, operation or engine">'
+            'placeholder="Search version, operation, user, engine, condition or message">'
             "{}{}</div>",
             wanted.get(TEXT, ""),
             selects,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from widgets.figures.commits import Commits, Ints
+from widgets.figures.commits import SORTINGS, Commits, Ints, Sorting, build_order
 from widgets.markup import NOTHING, html
 from widgets.screens.commits.filter_view import CommitFilter, read_shown
 from widgets.session.page_services import PageServices
@@ -31,17 +31,18 @@ from widgets.ui.records import read_records
 from widgets.ui.table import Cell, Column, Row, render_table
 
 COLUMNS = (
-    Column(key="version", label="Version", align="right"),
+    Column(key="version", label="Version", align="right", sortable=True),
     Column(key="timestamp", label="Committed (UTC)"),
     Column(key="operation", label="Operation"),
     Column(key="user", label="User"),
-    Column(key="files", label="Files", align="right"),
-    Column(key="rows", label="Rows", align="right", wide=True),
-    Column(key="bytes", label="Size change", align="right"),
+    Column(key="files", label="Files", align="right", sortable=True),
+    Column(key="rows", label="Rows", align="right", sortable=True, wide=True),
+    Column(key="bytes", label="Size change", align="right", sortable=True),
 )
 
 _EXPORTED = (
-    "version", "timestamp", "operation", "user_name", "engine_info", "files_added",
+    "version", "timestamp", "operation", "user_name", "engine_info", "predicate", "message",
+    "files_added",
     "files_removed", "rows_added", "rows_removed", "bytes_added", "bytes_removed",
     "is_checkpoint", "problem",
 )  # fmt: skip
@@ -61,13 +62,14 @@ class CommitsView:
             ),
             margin=0,
         )
-        self._table, self._copy_as = LiveHtml(margin=0), LiveHtml(margin=0)
+        self._table, self.copy_as = LiveHtml(margin=0), LiveHtml(margin=0)
+        self._sort: tuple[Sorting, bool] = ("version", True)
         self._pages = Pages(self._table, "commits", self._draw)
-        self.panel = build_card(
-            self._head, self._filter.panel, self._table, self._copy_as, place="dx-fourth"
-        )
+        # what was chosen is the next stop of the Tab key after its list: commands stand elsewhere
+        self.panel = build_card(self._head, self._filter.panel, self._table, place="dx-fourth")
         self._exports = Exports(services, state, self._head, self._chosen)
         self._table.on("select", self._select)
+        self._table.on("sort", self._sort_by)
         history.param.watch(lambda *_: self._draw(), "commits")
         state.param.watch(lambda *_: self._follow(), "version")
         state.param.watch(lambda *_: self._refilter(), "only")
@@ -75,6 +77,13 @@ class CommitsView:
     def _refilter(self) -> None:
         self._pages.rewind()
         self._draw()
+
+    def _sort_by(self, column: str) -> None:
+        """Largest first; the same column again turns the order round."""
+        if column in SORTINGS:
+            chosen: Sorting = column
+            self._sort = (chosen, not self._sort[1] if chosen == self._sort[0] else True)
+            self._refilter()
 
     def _select(self, version: str) -> None:
         chosen = parse_version(version)
@@ -93,26 +102,29 @@ class CommitsView:
         self._draw()
 
     def _found(self, commits: Commits) -> Ints:
-        """Rows that the filter lets through, newest first."""
-        newest_first: Ints = np.arange(len(commits.version))[::-1]
+        """Rows that the filter lets through, in the order that was chosen."""
+        order = build_order(commits, *self._sort)
         shown = read_shown(commits, self._state.only)
-        return newest_first if shown is None else newest_first[shown[newest_first]]
+        return order if shown is None else order[shown[order]]
 
     def _draw(self) -> None:
         commits: Commits | None = self._history.commits
         if commits is None:
-            self._table.html = self._copy_as.html = NOTHING
+            self._table.html = self.copy_as.html = NOTHING
             return
         shown = self._found(commits)
         offset, limit = self._pages.span(len(shown))
         page = shown[offset : offset + limit]
         frame = commits.frame.take(pa.array(page))
         rows = [_row(entry, self._state.version) for entry in read_records(frame)]
-        self._table.html = render_table(
-            "Commits, newest first", COLUMNS, rows, empty="No commit matches the filter."
-        ) + self._pages.render(len(shown))
+        table = render_table(
+            "Commits", COLUMNS, rows, sort=self._sort, empty="No commit matches the filter."
+        )
+        self._table.html = html('<div class="dx-commits">{}</div>', table) + self._pages.render(
+            len(shown)
+        )
         commands = view_commands("timeline", self._state.table, self._state.version or 0)
-        self._copy_as.html = render_copy_as("timeline", commands)
+        self.copy_as.html = render_copy_as("timeline", commands)
 
     def _chosen(self) -> Export | None:
         commits: Commits | None = self._history.commits

@@ -109,7 +109,8 @@ def render_moves(moves: Sequence[PartitionMove]) -> Markup:
         '<th scope="col" class="dx-diverging"><div><span>{}{} removed</span><span>0</span>'
         "<span>added +{}</span></div></th>"
         '<th scope="col" class="dx-right">Files</th><th scope="col" class="dx-right">Rows</th>'
-        '<th scope="col" class="dx-right">Size</th></tr></thead><tbody>{}</tbody></table></div>{}',
+        '<th scope="col" class="dx-right dx-wide">Size</th></tr></thead>'
+        "<tbody>{}</tbody></table></div>{}",
         MINUS,
         scale,
         scale,
@@ -125,7 +126,8 @@ def _render_move(move: PartitionMove, most: int) -> Markup:
         '<tr><td class="dx-mono" title="{}">{}</td><td class="dx-diverging"><div>'
         '<span class="dx-lost"><i style="--share:{:.1%}"></i></span>'
         '<span class="dx-won"><i style="--share:{:.1%}"></i></span></div></td>'
-        '<td class="dx-right">{}</td><td class="dx-right">{}</td><td class="dx-right">{}</td></tr>',
+        '<td class="dx-right">{}</td><td class="dx-right">{}</td>'
+        '<td class="dx-right dx-wide">{}</td></tr>',
         cut(name, 1000),
         cut(name, 60),
         move.bytes_removed / most,

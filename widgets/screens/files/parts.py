@@ -17,6 +17,7 @@ from widgets.text import (
     cut_middle,
     format_bytes,
     format_count,
+    format_many,
     format_minute,
     format_share,
     format_time,
@@ -48,9 +49,9 @@ STATISTICS_SHOWN = 100
 
 _STATISTICS = (
     Column(key="column", label="Column", mono=True),
-    Column(key="min", label="Minimum"),
-    Column(key="max", label="Maximum"),
-    Column(key="nulls", label="Nulls", align="right"),
+    Column(key="min", label="Min"),
+    Column(key="max", label="Max"),
+    Column(key="nulls", label="Null count", align="right"),
 )
 _VECTORS = {"u": "in a file of the table", "i": "inline in the log", "p": "at an absolute path"}
 
@@ -66,7 +67,7 @@ def build_file_row(entry: Mapping[str, Any], selected: str | None) -> Row:
         value=path,
         selected=path == selected,
         cells=(
-            Cell(text=cut_middle(path, 52), title=cut(path, 1000)),
+            Cell(text=cut_middle(path, 40), title=cut(path, 1000)),
             Cell(text=cut(partition, 60) or "\N{EN DASH}", title=cut(partition, 1000)),
             Cell(text=format_bytes(entry["size"]), title=f"{format_count(entry['size'])} bytes"),
             _count_cell(entry["num_records"]),
@@ -225,7 +226,8 @@ def _vector_sentence(vector: Mapping[str, Any] | None, rows: object) -> str:
     if isinstance(count, int) and isinstance(rows, int) and rows:
         share = f" ({format_share(count, rows)})"
     size = format_bytes(vector.get("size_in_bytes"))
-    return f"hides {format_count(count)} rows{share}; {size}, {place}"
+    hidden = format_many(count, "row") if isinstance(count, int) else "an unknown number of rows"
+    return f"hides {hidden}{share}; {size}, {place}"
 
 
 def _count_cell(count: int | None) -> Cell:

@@ -143,7 +143,7 @@ def render_sizes(rows: Sequence[Mapping[str, Any]], target: int) -> Markup:
 
 def _size_ticks(start: int, count: int) -> list[tuple[float, str]]:
     """The bounds of the classes, as many as have room."""
-    every = max(1, -(-count // 8))
+    every = max(1, -(-count // 6))
     ticks, bound = [], start
     for at in range(count + 1):
         if at % every == 0 or at == count:

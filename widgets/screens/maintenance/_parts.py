@@ -38,7 +38,8 @@ class Choice:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormField:
     """A field of a form, with what stands in it now. `choices` are values and labels,
-    `offers` are values that may be taken besides any other."""
+    `offers` are values that may be taken besides any other, `only` the values of the field `action`
+    for which it is shown, all where there are none."""
 
     name: str
     label: str
@@ -49,6 +50,7 @@ class FormField:
     choices: Sequence[tuple[str, str]] = ()
     offers: Sequence[str] = ()
     is_required: bool = False
+    only: Sequence[str] = ()
 
 
 def parse_answers(text: str) -> dict[str, str]:
@@ -206,7 +208,8 @@ def _render_field(field: FormField) -> Markup:
     # those who see no list, and those who name several, read them
     told = f" There are {', '.join(field.offers)}." if field.offers else ""
     hint = html('<small id="dx-hint-{}">{}</small>', name, (field.hint + told).strip())
-    return html("<label><span>{}</span>{}{}</label>", field.label, control, hint)
+    of = html(' data-of="{}"', " ".join(field.only)) if field.only else NOTHING
+    return html("<label{}><span>{}</span>{}{}</label>", of, field.label, control, hint)
 
 
 def render_buttons(*buttons: tuple[str, str, str]) -> Markup:

@@ -97,6 +97,7 @@ def render_form_of(operation: Operation, answers: Answers, offers: Offers) -> Ma
             choices=one.choices,
             offers=offers.get(one.name, ()),
             is_required=one.is_required,
+            only=one.only,
         )
         for one in operation.fields
     ]

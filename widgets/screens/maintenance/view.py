@@ -135,13 +135,15 @@ class MaintenanceView:
             self._fill_in()
 
     def _fill_in(self) -> None:
-        """Another view led here: its operation is chosen, and nothing is planned yet."""
+        """Another view led here: its operation is chosen, and planned where that was asked for."""
         request, self._state.plan_request = self._state.plan_request, None
         operation = None if request is None else find_operation(request[0])
         if request is not None and operation is not None and self._stage in {"choose", "form"}:
             self._name(operation)
             self._answers = dict(request[1])
             self._draw_form(None)
+            if self._state.plans_at_once:
+                self._start_planning()
 
     def _go_back(self) -> None:
         """From a plan to the form that asked for it, with the answers; else to the choice. A

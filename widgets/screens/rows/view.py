@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -37,7 +36,12 @@ from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.copy_as import command_line, python_line, render_copy_as, sql_name
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
-from widgets.ui.pieces import render_asked_problem, render_problems, render_section
+from widgets.ui.pieces import (
+    render_asked_problem,
+    render_name_offers,
+    render_problems,
+    render_section,
+)
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
@@ -296,12 +300,11 @@ def _render_input(asked: _Condition, names: Sequence[str]) -> Markup:
     return html(
         '<div class="dx-head"><h3>Rows of version {}</h3>'
         '<input type="search" class="dx-code" data-do="where" data-when="enter" '
-        'value="{}" aria-label="Condition on rows" autocomplete="off" '
-        'role="combobox" aria-expanded="false" data-names="{}" '
+        'value="{}" aria-label="Condition on rows"{} '
         'placeholder="order_id = 4711, then Enter"></div>',
         format_count(asked.version),
         asked.where,
-        json.dumps([render_path((name,)) for name in names]),
+        render_name_offers([render_path((name,)) for name in names]),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -28,7 +28,7 @@ from widgets.ui.copy_as import command_line, python_line, render_copy_as, sql_na
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
-from widgets.ui.pieces import render_asked_problem, render_problems
+from widgets.ui.pieces import render_asked_problem, render_name_offers, render_problems
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import AtVersion, Offer, Pane, Request, Tell, View, Words
@@ -57,12 +57,13 @@ class ScanPart:
         self._state = state
         self._report = report
         self._which = ""
+        self._names: list[str] = []
         request = Request(
             question=_condition,
             read=_read,
             words=_WORDS,
             follows=("version", "where"),
-            top=_render_input,
+            top=lambda asked: _render_input(asked, self._names),
             offer=Offer(render=self._offer),
             failed=render_asked_problem,
         )
@@ -73,9 +74,18 @@ class ScanPart:
         )
         self.panel = build_card(self.view.top, answer.live, self._files.live)
         self.view.listen(self._forget_choice)
+        report.listen(self._offer_names)
         self.view.top.on("where", self._type)
         answer.live.on("where", self._type)
         self._files.live.on("which", self._choose)
+
+    def _offer_names(self) -> None:
+        """The columns of the version are known, which the condition may name."""
+        report, asked = self._report.answer, self.view.question
+        names = [] if report is None else report.columns.column("path").to_pylist()
+        if asked is not None and names and names != self._names:
+            self._names = names
+            self.view.top.html = _render_input(asked, names)
 
     def _offer(self, asked: _Condition) -> Markup | None:
         """Without a condition: some that make sense on this table."""
@@ -197,11 +207,12 @@ _WORDS = Words(
 )
 
 
-def _render_input(asked: _Condition) -> Markup:
+def _render_input(asked: _Condition, names: Sequence[str]) -> Markup:
     return html(
         '<div class="dx-head"><h3>Skipping simulator</h3>'
         '<input type="search" class="dx-code" data-do="where" data-when="enter" '
-        'value="{}" aria-label="Condition of a query" '
+        'value="{}" aria-label="Condition of a query"{} '
         "placeholder=\"region = 'emea' AND amount > 10, then Enter\"></div>",
         asked.where,
+        render_name_offers(names),
     )

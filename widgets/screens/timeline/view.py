@@ -14,6 +14,7 @@ from widgets.figures.timeline import (
     History,
     Timeline,
     build_timeline,
+    fill_live,
     fill_timeline,
     fill_view,
     find_versions,
@@ -57,6 +58,8 @@ class TimelineView:
         self._range: str | None = EVERYTHING
         self._measure: Measure = "bytes"
         self._moving = False
+        self._is_of_table = False
+        """Whether the commits that are known are those of the table that is shown."""
         self._progress: Progress | None = None
         self.reader = HistoryReader(services, history, self._report)
         self._services = services
@@ -74,17 +77,19 @@ class TimelineView:
         self._head.on("zoom", self._zoom)
         self._foot.on("stop", lambda _: self.reader.stop())
         self._foot.on("resume", lambda _: self.reader.resume())
-        self._history.param.watch(lambda *_: self._fill(), ["commits", "live"])
+        self._history.param.watch(self._follow, ["commits", "live"])
         self._history.param.watch(lambda *_: self._draw_foot(), ["left", "reading", "problem"])
         self._state.param.watch(lambda *_: self._mark(), ["version", "older"])
         self._state.param.watch(lambda *_: self._refill(), "only")
         self._state.param.watch(lambda *_: self._rebuild(), "dark")
+        self._state.param.watch(lambda *_: self._come_to_front(), "view")
 
     def show(self, overview: Overview, *, stays: bool = False) -> None:
         """A table has been opened; one that `stays` is only looked at anew."""
         self._overview = overview
         if not stays:
             self._range, self._plot, self._pane.object = EVERYTHING, None, None
+            self._is_of_table = False
         self._draw_head()
         self._draw_foot()
 
@@ -117,6 +122,27 @@ class TimelineView:
         low, high = self._plot.x_range.start, self._plot.x_range.end
         self._plot = None
         self._fill(view=(float(low), float(high)))
+
+    def _follow(self, *events: Any) -> None:
+        """More commits are read, or only what is live is known: then the rest stays.
+
+        Where another view is in front, a plot that nobody has seen yet can wait: to build one takes
+        much longer than to open the table."""
+        self._is_of_table = True
+        if self._plot is not None and all(event.name == "live" for event in events):
+            with in_order():
+                fill_live(self._plot, self._drawn())
+        elif self._plot is not None or self._is_in_front:
+            self._fill()
+
+    def _come_to_front(self) -> None:
+        # a table that is just being opened brings its view before its commits
+        if self._plot is None and self._is_of_table and self._is_in_front:
+            self._fill()
+
+    @property
+    def _is_in_front(self) -> bool:
+        return bool(self._state.view == "timeline")
 
     def _fill(self, view: tuple[float, float] | None = None) -> None:
         commits: Commits | None = self._history.commits

@@ -23,10 +23,10 @@ from explorer.rows.data_file.read_file import open_rows
 from explorer.rows.data_file.unrelated_file import untold_error
 from explorer.rows.layout import layout_of
 from explorer.rows.request import build_request
-from explorer.rows.row_values import row_objects
 from explorer.scan.live_file_reads import read_live_files
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
+from widgets.screens.rows.ask import Rows, plain_rows
 from widgets.session.tables import TableService
 
 BINS = 200
@@ -173,9 +173,7 @@ def count_below(positions: BitMap64, end: int) -> int:
     return int(positions.rank(end - 1)) if end > 0 else 0
 
 
-def read_rows_at(
-    file: FileVector, positions: Sequence[int], watch: Watch
-) -> tuple[list[str], list[dict[str, Any]]]:
+def read_rows_at(file: FileVector, positions: Sequence[int], watch: Watch) -> Rows:
     """Column names and the rows at ascending `positions`, hidden or not, as plain values.
 
     The data file is read from its start as far as the last of them.
@@ -184,7 +182,7 @@ def read_rows_at(
     bare = replace(file.file, deletion_vector=None)
     batches = _picked(file, bare, request, positions, watch)
     rows = pa.Table.from_batches(list(batches), request.schema)
-    return list(rows.column_names), list(row_objects(rows))
+    return plain_rows(rows)
 
 
 def _picked(

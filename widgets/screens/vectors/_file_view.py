@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
+import pyarrow as pa
 from pyroaring import BitMap64
 
 from explorer.progress import Watch
 from widgets.markup import NOTHING, Markup, html, join
+from widgets.screens.rows.ask import Rows, plain_rows
 from widgets.screens.vectors._ask import (
     FileVector,
     HiddenBy,
@@ -97,10 +98,6 @@ class _Rows:
         return count_below(self.positions, self.window.first)
 
 
-_Read = tuple[list[str], list[dict[str, Any]]]
-"""Names of columns, and rows."""
-
-
 class FilePart:
     """The card of the selected file; hidden while none is."""
 
@@ -156,7 +153,7 @@ class FilePart:
             offer=Offer(action="find", render=_offer_commits),
         )
 
-    def _rows_request(self) -> Request[_Rows, _Read]:
+    def _rows_request(self) -> Request[_Rows, Rows]:
         def hidden(*_: object) -> _Rows | None:
             file = self._vector.answer
             if file is None or not file.positions:
@@ -246,12 +243,12 @@ class FilePart:
             last = max(asked.total - 1, 0)
             self._rows.ask(replace(asked, offset=min(at, last) // PAGE_ROWS * PAGE_ROWS))
 
-    def _render_rows(self, asked: _Rows, found: _Read, _: Pages) -> Markup:
+    def _render_rows(self, asked: _Rows, found: Rows, _: Pages) -> Markup:
         if not asked.total:
             return html('<p class="dx-muted">No row of this window is hidden.</p>')
         facts = [(position, self._hidden_by(position)) for position in asked.page]
         pager = render_pager("hidden rows", asked.offset, asked.total)
-        return render_hidden_rows(*found, facts) + pager
+        return render_hidden_rows(found, facts) + pager
 
     def _hidden_by(self, position: int) -> str:
         if self._commits.answer is None:
@@ -283,8 +280,8 @@ def _render_vector(asked: _Path, file: FileVector, _: Pages) -> Markup:
     )
 
 
-def _read_rows(asked: _Rows, watch: Watch, _: object) -> _Read:
-    return read_rows_at(asked.file, asked.page, watch) if asked.total else ([], [])
+def _read_rows(asked: _Rows, watch: Watch, _: object) -> Rows:
+    return read_rows_at(asked.file, asked.page, watch) if asked.total else plain_rows(pa.table({}))
 
 
 def _fit(first: int, last: int, count: int) -> _Window:

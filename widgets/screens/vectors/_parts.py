@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from widgets.markup import NOTHING, Markup, html
+from widgets.screens.rows.ask import Rows
 from widgets.screens.rows.parts import COLUMNS_SHOWN, value_cell
 from widgets.text import (
     UNKNOWN,
@@ -185,16 +186,18 @@ def build_commit_row(found: Any, total: int, selected: int | None) -> Row:
     )
 
 
-def render_hidden_rows(
-    names: Sequence[str], rows: Sequence[Mapping[str, Any]], facts: Sequence[tuple[int, str]]
-) -> Markup:
+def render_hidden_rows(found: Rows, facts: Sequence[tuple[int, str]]) -> Markup:
     """Rows as they were before they were hidden; `facts` are the position of each and the
     version that hid it."""
+    names, rows, numbers = found.names, found.rows, found.numbers
     shown = names[:COLUMNS_SHOWN]
     columns = [
         Column(key="position", label="Row", align="right"),
         Column(key="version", label="Hidden by", align="right"),
-        *(Column(key=str(at), label=cut(name, 40)) for at, name in enumerate(shown)),
+        *(
+            Column(key=str(at), label=cut(name, 40), align="right" if name in numbers else "left")
+            for at, name in enumerate(shown)
+        ),
     ]
     drawn = [
         Row(cells=(Cell(text=format_count(position)), Cell(text=version),

@@ -284,7 +284,7 @@ def test_every_answer_agrees_with_the_plan_of_a_vacuum(tmp_path: Path) -> None:
     now_ms = round(now.timestamp() * 1000)
     deleted = planned(plan_vacuum(table, clock=lambda: now_ms, state_dir=tmp_path / "state"))
     assert deleted
-    for name in sample(files_below(tmp_path / "demo"), 4, "files of the demo"):
+    for name in sample(files_below(tmp_path / "demo"), 12, "files of the demo"):
         found = look.why_here(table, name, now=utc_time(now_ms))
         goes = found.deletable_from is not None and found.deletable_from <= now
         assert goes == (name in deleted), (name, found.sentence)

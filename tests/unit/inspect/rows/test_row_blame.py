@@ -55,7 +55,7 @@ def test_each_value_is_that_of_the_commit_that_last_changed_it(feed: Feed) -> No
     assert told(found) == {"id": ("inserted", 1), "v": ("changed", 2), "w": ("inserted", 1)}
     assert found.cells["user_name"].to_pylist() == ["ana", "ben", "ana"]
     assert found.sentence.startswith(
-        "Ben changed v in version 2 (UPDATE); the other values are from 1 older version."
+        "Version 2 (UPDATE, ben) changed v; the other values are from 1 older version."
     )
     assert told(blame(feed, version=1))["v"] == ("inserted", 1)
     assert told(blame(feed, columns=["v"])) == {"v": ("changed", 2)}

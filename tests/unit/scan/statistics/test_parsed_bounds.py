@@ -77,6 +77,7 @@ def write_table(
     return explorer.open_table(log.root)
 
 
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("newer", [True, False])
 @pytest.mark.parametrize("vectors", [True, False])
 @pytest.mark.parametrize("parsed", [True, False])

@@ -127,6 +127,7 @@ def bad_among(stats: pa.ChunkedArray) -> tuple[int, ...]:
     return read_facts(files, COLUMNS).bad
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("form", "name"),
     [*(("alike", name) for name in BAD), *(("mixed", name) for name in MIXED)],
@@ -143,6 +144,7 @@ def test_one_bad_value_sends_no_more_than_one_batch_of_many_on_the_slow_road(
     assert alone["counted"] <= 64
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("every", [1, 1000])
 @pytest.mark.parametrize("name", [name for name in BAD if name.endswith("there is not")])
 def test_days_and_times_that_there_are_not_are_never_read_one_by_one(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 
 import numpy as np
+import pyarrow as pa
 import pytest
-from bokeh.models import BoxSelectTool, PanTool
+from bokeh.models import BoxSelectTool, HoverTool, PanTool
 
 from tests.unit.widgets.screens.commits.test_commits import commit, frame, grown
 from widgets.figures.commits import build_live, read_commits
-from widgets.figures.marks import CHECKPOINTS
+from widgets.figures.marks import CHECKPOINTS, build_events
 from widgets.figures.timeline import (
     History,
     Timeline,
@@ -20,7 +21,7 @@ from widgets.figures.timeline import (
     show_version,
 )
 from widgets.text import UNKNOWN
-from widgets.theme import DARK, LANES, LIGHT
+from widgets.theme import DARK, LIGHT
 
 
 def drawn(*rows: dict[str, object]) -> tuple[Timeline, object]:
@@ -38,11 +39,41 @@ def test_every_commit_stands_in_the_lane_of_its_operation() -> None:
     assert plot.marks.data["newest"].tolist() == [0, 1, 2]
 
 
-def test_lanes_are_those_of_the_legend_and_those_that_occur() -> None:
+def test_lanes_are_those_that_occur_in_their_order() -> None:
     plot, _ = drawn(commit(0))
-    assert plot.lanes.y_range.factors == [CHECKPOINTS, *LANES[:7][::-1]]
-    plot, _ = drawn(commit(0, operation=None))
-    assert "UNKNOWN" in plot.lanes.y_range.factors
+    assert plot.lanes.y_range.factors == ["WRITE"]
+    plot, _ = drawn(commit(0, operation=None), commit(1, operation="MERGE", is_checkpoint=True))
+    assert plot.lanes.y_range.factors == [CHECKPOINTS, "UNKNOWN", "MERGE"]
+
+
+def test_one_commit_has_one_mark_among_the_changes_however_much_it_changed() -> None:
+    rows = pa.Table.from_pylist([commit(0), commit(1)], frame().schema)
+    both = pa.array([True, True])
+    for name in ("has_protocol", "has_metadata"):
+        rows = rows.append_column(name, both)
+    commits = read_commits(rows)
+    found = build_events(commits, np.ones(2, dtype=np.bool_))
+    assert found["what"] == ["0", "1"]
+    assert found["kind"] == ["protocol, properties"] * 2
+
+
+def test_every_plot_names_its_axes_and_tells_what_lies_under_the_pointer() -> None:
+    plot, _ = drawn(grown(0, 10))
+    for child in plot.layout.children:
+        assert any(isinstance(tool, HoverTool) for tool in child.tools)
+    overview = plot.layout.children[-1]
+    assert [axis.axis_label for axis in (plot.size.yaxis[0], plot.flow.yaxis[0])] == [
+        "Table size",
+        "Change",
+    ]
+    assert overview.xaxis[0].axis_label == "Committed (UTC)"
+    assert "1" in plot.sources["bars"].data["count"]
+    assert plot.sources["changes"].data["plus"] == ["10 B"]
+
+
+def test_what_marks_the_selection_lies_below_the_marks() -> None:
+    plot, _ = drawn(commit(0))
+    assert {part.level for part in (*plot.cursors, *plot.ranges)} == {"underlay"}
 
 
 def test_unknown_numbers_are_said_to_be_unknown_and_drawn_hollow() -> None:
@@ -123,8 +154,7 @@ def test_nothing_lies_over_the_newest_commits_and_the_brush_stays_on() -> None:
 def test_hover_does_not_take_text_for_markup() -> None:
     plot, _ = drawn(commit(0))
     for tool in plot.lanes.tools:
-        for _, text in getattr(tool, "tooltips", None) or []:
-            assert "safe" not in text
+        assert "safe" not in str(getattr(tool, "tooltips", ""))
 
 
 @pytest.mark.parametrize(

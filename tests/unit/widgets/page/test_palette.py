@@ -16,7 +16,7 @@ EVIL = "<img src=x onerror=alert(1)>"
 
 @pytest.fixture
 def page(tmp_path: Path) -> Page:
-    return Page().open(shop(tmp_path))
+    return Page().open(shop(tmp_path), view="schema")
 
 
 def say(page: Page, action: str, value: str = "") -> None:

@@ -15,6 +15,7 @@ from explorer.maintenance import Plan, Receipt, StateFolder
 from explorer.progress import Cancel, Progress, ProgressCallback
 from tests.tables import metadata
 from tests.unit.widgets.orders import Orders
+from widgets.screens.maintenance._review_view import render_form_of
 from widgets.served._unfinished_plans import find_unfinished
 from widgets.session.maintenance import Consent, Maintenance
 from widgets.session.operations import OPERATIONS, find_operation, name_button, needs_name
@@ -374,3 +375,24 @@ def test_every_operation_has_words_of_its_own() -> None:
         assert operation.title
         fields = [field.name for field in operation.fields]
         assert json.dumps(sorted(fields)) == json.dumps(sorted(set(fields)))
+
+
+def test_fields_of_one_action_are_those_that_its_plan_asks_for() -> None:
+    operation = find_operation("column")
+    assert operation is not None
+    [actions] = [field.choices for field in operation.fields if field.name == "action"]
+    named = {value for value, _ in actions}
+    drawn = str(render_form_of(operation, {}, {}))
+    styles = (Path(__file__).resolve().parents[4] / "static" / "explorer.css").read_text(
+        encoding="utf-8"
+    )
+    for value in named:
+        # the choice itself says which labels are shown, without a word from the server
+        assert (
+            f'option[value="{value}"]:checked) label[data-of]:not([data-of~="{value}"])' in styles
+        )
+    for field in operation.fields:
+        assert {*field.only} <= named
+        if field.only:
+            assert f'<label data-of="{" ".join(field.only)}"><span>{field.label}<' in drawn
+    assert [field.name for field in operation.fields if field.only == ("rename",)] == ["new_name"]

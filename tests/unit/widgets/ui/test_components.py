@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 
 from explorer.errors import Problem
-from widgets.screens.commits._commit_parts import (
+from widgets.screens.commit._parts import (
     CommitFigures,
     plain_value,
     python_snippet,
-    render_commit,
-    render_commit_buttons,
+    render_access,
+    render_commit_figures,
+    render_commit_title,
+    render_message,
+    render_record,
     sql_snippet,
 )
 from widgets.screens.files.parts import build_file_row, render_file, render_partition
@@ -84,12 +87,12 @@ EVERYTHING = {
     "snippet": render_snippet("id", EVIL, EVIL),
     "problems": render_problems([Problem(kind="log_corrupt", problem=EVIL, reason=EVIL,
                                          remedy=EVIL, place=EVIL)]),
-    "commit": render_commit(
-        {"version": 3, "operation": EVIL, "user": EVIL, "engine": EVIL, "txn_id": EVIL,
-         "isolation_level": EVIL, "parameters": {EVIL: EVIL, "mode": EVIL},
-         "metrics": {EVIL: EVIL}},
-        CommitFigures(), EVIL),
-    "buttons": render_commit_buttons(EVIL),
+    "commit": render_commit_title(3, {"operation": EVIL, "user": EVIL}, EVIL),
+    "message": render_message(EVIL) + render_access(EVIL),
+    "record": render_record(
+        {"engine": EVIL, "txn_id": EVIL, "isolation_level": EVIL,
+         "parameters": {EVIL: EVIL, "mode": EVIL}, "metrics": {EVIL: EVIL}},
+        EVIL, EVIL, 3),
     "file": render_file(
         file(path=EVIL, partition_values=[(EVIL, EVIL)],
              deletion_vector={"storage_type": EVIL, "path_or_inline_dv": EVIL, "cardinality": 1}),
@@ -140,15 +143,13 @@ def test_a_pager_of_nothing_is_nothing() -> None:
 
 
 def test_unknown_figures_of_a_commit_are_not_shown_as_zero() -> None:
-    moment = datetime(2026, 1, 1, tzinfo=UTC)
-    html = render_commit({"version": 1, "timestamp": moment}, CommitFigures(), "/t")
-    tags = Tags(html)
+    tags = Tags(render_commit_figures(CommitFigures()))
     assert tags.text.count("unknown") == 4
     assert "+0" not in tags.text
 
 
 def test_a_commit_that_is_not_read_yet_says_so() -> None:
-    assert "not read yet" in Tags(render_commit({"version": 1}, None, "/t")).text
+    assert "not read yet" in Tags(render_commit_figures(None)).text
 
 
 def test_snippets_quote_the_place_of_the_table() -> None:

@@ -190,7 +190,7 @@ def test_an_update_keeps_the_rules_of_the_table(
     assert explorer.open_table(place).latest_version() == 1
 
 
-@pytest.mark.rule("column-default-keyword")
+@pytest.mark.rule("column-default-keyword", "column-default-writes-use")
 def test_generated_columns_are_computed_and_defaults_set(tmp_path: Path) -> None:
     place = tmp_path / "t"
     pipeline.create(
@@ -200,10 +200,12 @@ def test_generated_columns_are_computed_and_defaults_set(tmp_path: Path) -> None
         properties={"delta.feature.allowColumnDefaults": "supported"},
     )
     pipeline.write(pa.table({"id": [1, 2], "d": pa.array([1, 2], pa.int32())}), place)
+    pipeline.write(pa.table({"id": [3]}), place)
     pipeline.update(place, {"id": "id + 10", "d": "DEFAULT"}, "id = 2")
     found = explorer.read_rows(explorer.open_table(place).snapshot()).to_pylist()
     assert sorted(found, key=lambda row: row["id"]) == [
         {"id": 1, "d": 1, "g": 2, "n": 1},
+        {"id": 3, "d": 42, "g": 6, "n": 3},
         {"id": 12, "d": 42, "g": 24, "n": 2},
     ]
     with pytest.raises(UnsupportedError, match="identity"):

@@ -184,6 +184,10 @@ def test_statistics_are_kept_of_the_same_columns_however_they_are_called():
         (drop_columns(base, ["c"]), "`a,b`"),
     ):
         assert found.change.metadata.configuration["delta.dataSkippingStatsColumns"] == listed
+    # an empty list would keep none at all
+    told = {**MAPPED, "delta.dataSkippingStatsColumns": "c"}
+    found = drop_columns(table("`a,b` INT, c INT, d INT", properties=told), ["c"])
+    assert "delta.dataSkippingStatsColumns" not in found.change.metadata.configuration
 
 
 @pytest.mark.parametrize(

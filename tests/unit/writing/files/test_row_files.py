@@ -117,13 +117,13 @@ def test_rows_keep_their_partition_over_several_columns() -> None:
 
 def test_a_file_that_is_large_enough_is_followed_by_another(tmp_path: Path) -> None:
     rows = pa.table(
-        {"id": range(400_000), "text": [f"{n * 7919 % 100_003:x}" for n in range(400_000)]}
+        {"id": range(600_000), "text": [f"{n * 7919 % 100_003:x}" for n in range(600_000)]}
     )
     written = write(tmp_path, form_of(rows.schema, target_bytes=2**19), rows)
     sizes = written["size"].to_pylist()
     assert len(sizes) > 2
     assert all(2**19 <= size < 2**21 for size in sizes[:-1])
-    assert sorted(row["id"] for row in rows_of(tmp_path, written)) == list(range(400_000))
+    assert sorted(row["id"] for row in rows_of(tmp_path, written)) == list(range(600_000))
 
 
 @pytest.mark.parametrize("worth", [0, 2**40])

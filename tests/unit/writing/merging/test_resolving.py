@@ -163,8 +163,13 @@ def test_a_default_is_left_to_the_gate_of_rows() -> None:
 
 
 def test_a_clause_speaks_of_its_own_rows_alone() -> None:
-    refused("no column", MergeClause(kind="not matched", action="insert", where="target.v > 1"))
-    refused("no column", sets({"v": "source.v"}, "not matched by source"))
+    wrong = MergeClause(kind="not matched", action="insert", where="target.v > 1")
+    error = refused("no column target.v here", wrong)
+    assert error.reason == "It may speak of `source` alone. `source` has id, part, v, s."
+    error = refused("no column source.v here", sets({"v": "source.v"}, "not matched by source"))
+    assert error.reason == "It may speak of `target` alone. `target` has id, part, v, s."
+    error = refused("no column w here", sets({"v": "w + source.v"}))
+    assert error.reason == "`target` has id, part, v, s. `source` has id, part, v, s."
     refused("subquery", sets({"v": "(select 1)"}))
     refused("reflect", sets({"v": "reflect('java.lang.System', 'exit', 0)"}))
 

@@ -17,6 +17,7 @@ from widgets.figures.commits import (
     build_cells,
     build_histogram,
     build_live,
+    build_order,
     read_commits,
     thin,
 )
@@ -31,6 +32,8 @@ SCHEMA = pa.schema(
         ("operation", pa.string()),
         ("user_name", pa.string()),
         ("engine_info", pa.string()),
+        ("predicate", pa.string()),
+        ("message", pa.string()),
         ("files_added", pa.int64()),
         ("files_removed", pa.int64()),
         ("bytes_added", pa.int64()),
@@ -129,6 +132,22 @@ def test_the_histogram_counts_every_commit() -> None:
     commits = read_commits(frame(*(commit(v) for v in range(1000))))
     _, counts = build_histogram(commits, 90)
     assert counts.sum() == 1000
+
+
+def test_commits_are_sorted_by_what_they_did_and_those_that_do_not_say_come_last() -> None:
+    commits = read_commits(
+        frame(
+            commit(0, rows_added=5, rows_removed=5, bytes_added=1, bytes_removed=9),
+            commit(1),
+            commit(2, rows_added=0, rows_removed=99, bytes_added=7, bytes_removed=0),
+            commit(3, rows_added=10, rows_removed=0, bytes_added=0, bytes_removed=0),
+        )
+    )
+    assert build_order(commits, "version", True).tolist() == [3, 2, 1, 0]
+    assert build_order(commits, "rows", True).tolist() == [2, 3, 0, 1]
+    assert build_order(commits, "rows", False).tolist() == [3, 0, 2, 1]
+    assert build_order(commits, "bytes", True).tolist() == [2, 3, 0, 1]
+    assert build_order(commits, "files", True).tolist() == [3, 2, 1, 0]
 
 
 def test_sizes_are_walked_back_from_the_latest() -> None:

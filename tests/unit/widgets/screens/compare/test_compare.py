@@ -160,7 +160,7 @@ def test_a_restore_whose_files_are_gone_is_said_to_be_refused(tmp_path: Path) ->
 
 
 def test_a_commit_leads_to_its_comparison(tmp_path: Path) -> None:
-    page = Page().open(orders(tmp_path), version=2)
+    page = Page().open(orders(tmp_path), view="timeline", version=2)
     page.do("compare", "latest")
     assert (page.state.view, page.state.older, page.state.version) == ("compare", 2, 4)
     page.state.param.update(view="timeline", version=2)

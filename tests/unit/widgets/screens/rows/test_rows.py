@@ -184,7 +184,7 @@ def test_the_values_of_a_clicked_row_lead_to_their_commits(tmp_path: Path) -> No
     page.do("row", "12")
     assert "<code>id = 12</code>" in page.html
     page.do("blame")
-    assert "Inserted the row in version 1 (WRITE)" in page.html
+    assert "Version 1 (WRITE) inserted the row" in page.html
     page.do("key", "")
     assert "id = 12 AND part = &#x27;row 12&#x27;" in page.html
     page.do("blame")

@@ -14,9 +14,11 @@ from widgets.text import (
     cut,
     format_bytes,
     format_count,
+    format_many,
     format_signed,
     format_signed_bytes,
     format_time,
+    visible,
 )
 from widgets.theme import lane_of
 from widgets.ui.pieces import (
@@ -25,6 +27,7 @@ from widgets.ui.pieces import (
     render_section,
     render_snippet,
 )
+from widgets.ui.plan_links import render_plan_link
 
 VALUE_LIMIT = 2000
 """Characters of one parameter that are shown; the log line has it whole."""
@@ -43,66 +46,122 @@ class CommitFigures:
     bytes_added: int | None = None
     bytes_removed: int | None = None
     size_after: int | None = None
+    files_after: int | None = None
+
+    @property
+    def mean_after(self) -> int | None:
+        """Bytes of a file of the table after it."""
+        if not self.files_after or self.size_after is None:
+            return None
+        return self.size_after // self.files_after
+
+    @property
+    def mean_before(self) -> int | None:
+        """Bytes of a file of the table before it."""
+        known = (self.files_added, self.files_removed, self.bytes_added, self.bytes_removed)
+        if self.size_after is None or self.files_after is None or None in known:
+            return None
+        files = self.files_after - (self.files_added or 0) + (self.files_removed or 0)
+        size = self.size_after - (self.bytes_added or 0) + (self.bytes_removed or 0)
+        return size // files if files > 0 else None
 
 
-def render_commit_head(version: int, latest: int) -> Markup:
-    """The title with the buttons to older and newer commits."""
-    older = "" if version > 0 else " disabled"
-    newer = "" if version < latest else " disabled"
+def render_commit_head(version: int, latest: int, *, is_alone: bool) -> Markup:
+    """The buttons to older and newer commits, and the way to the commit alone and back."""
+    older = NOTHING if version > 0 else html(" disabled")
+    newer = NOTHING if version < latest else html(" disabled")
+    way, place = ("Beside the timeline", "timeline") if is_alone else ("Open alone", "commit")
     return html(
-        '<header class="dx-commit-head"><span>Selected commit</span><span class="dx-steps">'
+        '<header class="dx-commit-head"><span>Commit</span>'
+        '<button type="button" data-do="place" data-value="{}">{}</button>'
+        '<span class="dx-steps">'
         '<button type="button" class="dx-icon dx-previous" data-do="step" data-value="-1" '
         'data-key="ArrowLeft" aria-label="Older commit" title="Older (left arrow key)"{}>'
         "</button>"
         '<button type="button" class="dx-icon dx-next" data-do="step" data-value="1" '
         'data-key="ArrowRight" aria-label="Newer commit" title="Newer (right arrow key)"{}>'
         "</button></span></header>",
+        place,
+        way,
         older,
         newer,
     )
 
 
-def render_commit(info: Mapping[str, Any], figures: CommitFigures | None, uri: str) -> Markup:
-    """Everything below the head, without the buttons."""
-    version = int(info["version"])
-    return html(
-        "{}{}{}{}{}",
-        render_commit_title(version, info),
-        render_commit_figures(figures),
-        render_section("Operation", _render_operation(info)),
-        _render_metrics(info.get("metrics")),
-        _render_snippets(uri, version),
-    )
-
-
-def render_commit_title(version: int, info: Mapping[str, Any]) -> Markup:
-    """Version, operation, time and user; `info` has them under these names."""
+def render_commit_title(version: int, info: Mapping[str, Any], sentence: str) -> Markup:
+    """Version, operation, time and user, and the sentence; `info` has them under these names.
+    The heading takes the focus of whoever has chosen the commit from a list that is gone."""
     operation = _text(info.get("operation"))
     badge = render_badge(cut(operation or "operation not recorded", 40), lane_of(operation))
     who = _text(info.get("user")) or "user not recorded"
     when = info.get("timestamp")
     at = format_time(when if isinstance(when, datetime) else None)
+    told = html('<p class="dx-told">{}.</p>', visible(sentence)) if sentence else NOTHING
     return html(
-        '<h3 class="dx-version">Version {} {}</h3><p class="dx-muted">{} \N{MIDDLE DOT} {}</p>',
+        '<h3 class="dx-version">Version {} {}</h3>{}<p class="dx-muted">{} \N{MIDDLE DOT} {}</p>',
         format_count(version),
         badge,
+        told,
         at,
         cut(who, 120),
     )
 
 
-def render_commit_buttons(evidence: str) -> Markup:
-    """The ways on from a commit; `evidence` names the log file."""
+def render_message(message: object) -> Markup:
+    """What whoever made the commit wrote about it."""
+    text = _text(message)
+    return NOTHING if text is None else html('<p class="dx-quote">{}</p>', visible(text))
+
+
+def render_commit_buttons(version: int) -> Markup:
+    """The ways on from a commit."""
+    restore = NOTHING
+    if version > 0:
+        restore = render_plan_link(
+            "Restore to before this commit",
+            "restore",
+            {"version": str(version - 1)},
+            action="plan-now",
+        )
     return html(
-        '<div class="dx-buttons">'
-        '<button type="button" class="dx-primary" data-do="actions" data-value="">Show actions'
-        "</button>"
+        '<div class="dx-buttons">{}'
         '<button type="button" class="dx-outlined" data-do="compare" data-value="previous">'
         "Compare with previous</button>"
-        '<button type="button" data-do="compare" data-value="latest">Compare with latest</button>'
-        '<button type="button" class="dx-outlined" data-do="files" data-value="">Files</button>'
-        '<button type="button" data-do="raw" data-value="">Raw JSON</button></div>'
-        '<p class="dx-evidence">Recorded in <code>{}</code></p>',
+        '<button type="button" data-do="compare" data-value="latest" '
+        'aria-label="Compare with latest">with latest</button>'
+        '<button type="button" data-do="files" data-value="">Files</button></div>',
+        restore,
+    )
+
+
+def render_access(access: str) -> Markup:
+    """Who can no longer use the table, where the commit changed what it asks."""
+    if not access:
+        return NOTHING
+    return render_section("Who can use the table after it", html("<p>{}</p>", visible(access)))
+
+
+def render_effect(figures: CommitFigures | None) -> Markup:
+    """What the commit did to the sizes of the files."""
+    if figures is None or figures.files_after is None or figures.size_after is None:
+        return NOTHING
+    before, after = figures.mean_before, figures.mean_after
+    if after is None:
+        return html('<p class="dx-muted">The table has no file after it.</p>')
+    told = f"The table has {format_many(figures.files_after, 'file')} after it, "
+    told += f"{format_bytes(after)} on average"
+    if before is not None and before != after:
+        told += f"; {format_bytes(before)} before"
+    return html('<p class="dx-muted">{}.</p>', told)
+
+
+def render_record(info: Mapping[str, Any], evidence: str, uri: str, version: int) -> Markup:
+    """What the commit says of itself, and how its version is read."""
+    return html(
+        '{}{}{}<p class="dx-evidence">Recorded in <code>{}</code></p>',
+        render_section("Operation", _render_operation(info)),
+        _render_metrics(info.get("metrics")),
+        _render_snippets(uri, version),
         evidence,
     )
 
@@ -205,10 +264,11 @@ def _render_metrics(metrics: object) -> Markup:
 
 
 def _render_snippets(uri: str, version: int) -> Markup:
-    return render_section(
-        "Read this version",
-        render_snippet("dx-sql", sql_snippet(uri, version), "Spark SQL")
-        + render_snippet("dx-python", python_snippet(uri, version), "Python"),
+    return html(
+        "<details><summary>Read this version: Spark SQL · Python</summary>"
+        "<div>{}{}</div></details>",
+        render_snippet("dx-sql", sql_snippet(uri, version), "Spark SQL"),
+        render_snippet("dx-python", python_snippet(uri, version), "Python"),
     )
 
 

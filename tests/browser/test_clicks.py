@@ -1,0 +1,105 @@
+"""Clicks from a question to its answer, counted; and the main way by the keyboard alone."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import Server
+from tests.browser.keeper import NAME, Keeper, keeping, unlock, unlocked_page
+
+# what stands on the screens, unit tests hold
+pytestmark = pytest.mark.turns(one_in=3)
+
+
+class Hand:
+    """Clicks, and counts them."""
+
+    def __init__(self) -> None:
+        self.clicks = 0
+
+    def click(self, part: Locator) -> None:
+        part.click()
+        self.clicks += 1
+
+
+def test_who_deleted_my_rows_takes_two_clicks(page: Page, server: Server, shop: Path) -> None:
+    page.goto(server.address(table=shop, view="timeline"))
+    expect(page.get_by_text("All 75 commits of the log are shown.")).to_be_visible()
+    hand = Hand()
+    hand.click(page.get_by_role("searchbox", name="Filter commits"))
+    page.keyboard.type("customer_id")
+    expect(page.locator("tr[data-do=select]")).to_have_count(4)
+    hand.click(page.locator("tr[data-do=select]").first)
+    expect(page.locator(".dx-told")).to_have_text(
+        re.compile(r"^ben\.osei deleted \d+ rows where customer_id is between \d+ and \d+\.$")
+    )
+    expect(page.locator(".dx-rows tbody tr").first).to_contain_text("deleted")
+    assert hand.clicks == 2
+
+
+def test_which_commit_hid_a_row_takes_two_clicks(page: Page, server: Server, shop: Path) -> None:
+    page.goto(server.address(table=shop, version=74, view="vectors"))
+    hand = Hand()
+    hand.click(page.locator("tr[data-do=file]").first)
+    commits = page.get_by_role("table", name="Commits that hid rows of the file")
+    hand.click(commits.locator("tr[data-do=by]").first)
+    expect(commits.locator("tr[aria-current=true]")).to_have_count(1)
+    assert hand.clicks == 2
+
+
+def test_the_main_way_is_gone_by_the_keyboard_alone(page: Page, server: Server, shop: Path) -> None:
+    page.goto(server.address(table=shop, view="timeline"))
+    expect(page.get_by_text("All 75 commits of the log are shown.")).to_be_visible()
+    page.get_by_role("searchbox", name="Filter commits").focus()
+    page.keyboard.type("customer_id")
+    expect(page.locator("tr[data-do=select]")).to_have_count(4)
+    page.locator("tr[data-do=select]").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator(".dx-told")).to_contain_text("ben.osei deleted 21 rows")
+    # what was selected is the next stop after its list
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Open alone")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("view=commit"))
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".dx-version")).not_to_contain_text("Version 58")
+
+
+@pytest.fixture(scope="module")
+def keeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keeper]:
+    with keeping(tmp_path_factory.mktemp("state")) as running:
+        yield running
+
+
+@pytest.fixture
+def keepers_page(browser: Browser, keeper: Keeper) -> Iterator[Page]:
+    cookies: Any = unlock(browser, keeper)
+    with unlocked_page(browser, keeper, cookies) as opened:
+        yield opened
+
+
+def test_a_wrong_version_is_taken_back_by_three_clicks_and_the_name(
+    keepers_page: Page, keeper: Keeper, shop: Path, tmp_path: Path
+) -> None:
+    page, table = keepers_page, tmp_path / "shop"
+    shutil.copytree(shop, table)
+    page.goto(keeper.address(table, view="timeline"))
+    expect(page.get_by_text("All 75 commits of the log are shown.")).to_be_visible()
+    hand = Hand()
+    hand.click(page.locator("tr[data-do=select]").nth(4))
+    hand.click(page.get_by_role("button", name="Restore to before this commit"))
+    expect(page.locator(".dx-consequence")).to_contain_text(re.compile(r"rows"))
+    name = page.get_by_label(NAME)
+    if name.count():
+        name.fill("shop_orders")
+    hand.click(page.locator("[data-do=approve]"))
+    expect(page.locator(".dx-outcome")).to_contain_text("Everything was done as planned.")
+    assert hand.clicks == 3
