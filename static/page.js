@@ -17,6 +17,7 @@
     document.querySelector(".menu")?.setAttribute("aria-expanded", String(is_open))
   }
   open(!is_narrow())
+  // once: the loader of modules tells it again
   document.addEventListener("DOMContentLoaded", () => {
     const menu = document.querySelector(".menu")
     open(!is_narrow())
@@ -30,5 +31,5 @@
       if (event.key === "Escape" && is_narrow() && root.dataset.drawer === "open") { open(false); menu?.focus() }
     })
     window.matchMedia("(max-width: 700px)").addEventListener("change", (query) => open(!query.matches))
-  })
+  }, {once: true})
 })()

@@ -250,8 +250,7 @@ def test_nothing_runs_where_tables_are_chosen(
 ) -> None:
     page, _ = evil_page
     page.goto(evil_server.address(table=table))
-    names = page.get_by_role("combobox", name="Table").locator("option")
-    expect(names.first).to_contain_text("window.ran=12")
+    expect(page.locator("h1")).to_contain_text("window.ran=1")
     page.locator("summary", has_text="Place").click()
     expect(page.locator("#dx-place")).to_be_visible()
 
