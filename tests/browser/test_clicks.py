@@ -100,6 +100,9 @@ def test_a_wrong_version_is_taken_back_by_three_clicks_and_the_name(
     name = page.get_by_label(NAME)
     if name.count():
         name.fill("shop_orders")
+    reason = page.get_by_label("The reason")
+    if reason.count():
+        reason.fill("written by mistake")
     hand.click(page.locator("[data-do=approve]"))
     expect(page.locator(".dx-outcome")).to_contain_text("Everything was done as planned.")
     assert hand.clicks == 3

@@ -100,7 +100,7 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.mark.spark
-@pytest.mark.sampled(one_in=2)
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_store_that_fails_at_any_request_of_the_driver_leaves_all_of_a_merge_or_nothing(
     spark: SparkSession, tmp_path: Path, form: str, in_files: None

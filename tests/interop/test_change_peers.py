@@ -122,7 +122,7 @@ def written(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Wr
     return find
 
 
-@pytest.mark.sampled(one_in=14)
+@pytest.mark.sampled(one_in=28)
 @pytest.mark.parametrize("name", STATEMENTS)
 @pytest.mark.parametrize("form", FORMS)
 def test_twins_agree(

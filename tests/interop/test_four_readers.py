@@ -160,7 +160,7 @@ def _deltalake_agrees(found: dict[str, Any]) -> bool:
     return refuses or told == found["ours"]["rows"]
 
 
-@pytest.mark.sampled(one_in=6)
+@pytest.mark.sampled(one_in=12)
 @pytest.mark.parametrize("name", [TRACKED, *_CORPUS])
 def test_four_readers_say_the_same_after_each_operation(
     name: str, spark: SparkSession, tmp_path: Path

@@ -117,7 +117,7 @@ def maintain(case: Case, readers: Readers, state: Path) -> tuple[list[str], Case
     return done, case
 
 
-@pytest.mark.sampled(one_in=6)
+@pytest.mark.sampled(one_in=12)
 @pytest.mark.parametrize("expected", _CASES, ids=table_name)
 def test_table_says_the_same_after_every_operation(
     expected: dict[str, Any], tmp_path: Path
