@@ -109,7 +109,9 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def evil_server(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving([str(table)], tmp_path_factory.mktemp("state")) as running:
+    # a list of tables to choose from takes two
+    other = hostile(tmp_path_factory.mktemp("beside"))
+    with serving([str(table), str(other)], tmp_path_factory.mktemp("state")) as running:
         yield running
 
 
@@ -253,6 +255,10 @@ def test_nothing_runs_where_tables_are_chosen(
     expect(page.locator("h1")).to_contain_text("window.ran=1")
     page.locator("summary", has_text="Place").click()
     expect(page.locator("#dx-place")).to_be_visible()
+    options = page.get_by_role("combobox", name="Table", exact=True).locator("option")
+    expect(options.first).to_contain_text("window.ran=12")
+    page.get_by_role("link", name="All tables").click()
+    expect(page.locator("tr", has_text="window.ran=12").first).to_be_visible()
 
 
 @pytest.mark.parametrize("part", ["table", "version", "view"])
