@@ -18,7 +18,7 @@ from explorer.comparison.matched_fields import MatchedField, match_schemas
 from explorer.comparison.versions import diff
 from explorer.errors import InvalidArgumentError
 from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
-from explorer.inspect.rows.row_condition import key_columns
+from explorer.inspect.rows.row_condition import is_named_like_a_key, key_columns
 from explorer.inspect.rows.row_search import in_both
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
@@ -37,8 +37,6 @@ MOST_BYTES: Final = 64 * 2**20
 """Bytes of files that are read unless the caller allows more."""
 MOST_ROWS: Final = 200_000
 """Rows of both sides that are held at once."""
-_LOOKED_AT: Final = 1_000
-"""Rows by which a key is looked for."""
 _ROW_ID: Final = "_row_id"
 
 
@@ -192,7 +190,7 @@ def _compare(
     same = in_both(kinds)
     gone = before.take(_places(same[: len(images[0])]))
     new = after.take(_places(same[len(images[0]) :]))
-    chosen = (_ROW_ID,) if tracked else tuple(key or _find_key(gone, new))
+    chosen = (_ROW_ID,) if tracked else tuple(key or _find_key(before, after, names))
     pairs = _pairs(gone, new, chosen) if chosen else []
     left, right = {old for old, _ in pairs}, {at for _, at in pairs}
     rest = [
@@ -222,15 +220,13 @@ def _places(same: Sequence[bool]) -> pa.Array:
     return pa.array([at for at, is_same in enumerate(same) if not is_same], pa.int64())
 
 
-def _find_key(gone: pa.Table, new: pa.Table) -> tuple[str, ...]:
-    """A column that tells the rows of both sides apart and that both sides share values of."""
-    if not gone.num_rows or not new.num_rows:
-        return ()
-    other = set(key_columns(new.slice(0, _LOOKED_AT)))
-    for name in key_columns(gone.slice(0, _LOOKED_AT)):
-        if name in other and _pairs(gone, new, (name,)):
-            return (name,)
-    return ()
+def _find_key(before: pa.Table, after: pa.Table, names: Sequence[str]) -> tuple[str, ...]:
+    """The first column named like a key that has no value twice on either side, among all rows
+    that were read: rows that differ are few, and many a column tells so few apart. Unrelated
+    rows would stand as one changed row by `status`, or by the key of something else."""
+    named = [name for name in names if is_named_like_a_key(name)]
+    other = set(key_columns(after.select(named)))
+    return next(((name,) for name in key_columns(before.select(named)) if name in other), ())
 
 
 def _pairs(gone: pa.Table, new: pa.Table, key: Sequence[str]) -> list[tuple[int, int]]:

@@ -87,3 +87,37 @@ def test_two_copies_are_compared_by_the_command_line(
     assert "one is a copy" in layers["notes"][0]
     assert run(["diff", place, "1", "2", "--changed-rows"]) == 0
     assert "1 row changed" in capsys.readouterr().out
+
+
+def other_rows(place: Path, before: dict[str, list[Any]], after: dict[str, list[Any]]) -> Feed:
+    """Version 1 holds some rows, 2 holds others in another file."""
+    kinds = {name: type(values[0]) for name, values in before.items()}
+    fields = [field(name, {int: "long", str: "string"}[kind]) for name, kind in kinds.items()]
+    feed = Feed(place, metadata(schemaString=json.dumps(struct(*fields))))
+    feed.file("a", **before)
+    feed.file("b", **after)
+    feed.commit(add("a"))
+    feed.commit(remove("a"), add("b"))
+    return feed
+
+
+def test_unrelated_rows_are_not_told_as_one_that_changed(tmp_path: Path) -> None:
+    """Few rows differ: `status` and the key of something else tell those apart by chance."""
+    feed = other_rows(
+        tmp_path / "t",
+        {"order_id": [1, 2, 3], "customer_id": [7, 7, 8], "status": ["x", "x", "paid"]},
+        {"order_id": [1, 2, 9], "customer_id": [7, 7, 8], "status": ["x", "x", "paid"]},
+    )
+    found = differences(feed, 1, 2)
+    assert (found.inserted.num_rows, found.deleted.num_rows, found.key) == (1, 1, ())
+    feed = other_rows(
+        tmp_path / "u",
+        {"customer_id": [7, 8, 7], "order_id": [1, 2, 3]},
+        {"customer_id": [7, 7, 8], "order_id": [1, 9, 3]},
+    )
+    found = differences(feed, 1, 2)
+    assert (found.key, found.before["order_id"].to_pylist()) == (("order_id",), [3])
+    feed = other_rows(
+        tmp_path / "v", {"n": [1], "status": ["paid"]}, {"n": [2], "status": ["paid"]}
+    )
+    assert differences(feed, 1, 2).key == ()
