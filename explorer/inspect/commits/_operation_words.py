@@ -114,8 +114,18 @@ def _written(said: Recorded) -> int | None:
     )
 
 
+def _deleted(said: Recorded) -> int | None:
+    """Rows that were deleted: where nobody recorded them, files say it only together, since
+    those that are removed hold rows that stay, in files that are added."""
+    recorded = said.metric("numDeletedRows", "num_deleted_rows")
+    added, removed = said.counts.rows_added, said.counts.rows_removed
+    if recorded is not None or added is None or removed is None:
+        return recorded
+    return removed - added if removed >= added else None
+
+
 def _tell_delete(said: Recorded) -> str:
-    number = _known(said.metric("numDeletedRows", "num_deleted_rows"), said.counts.rows_removed)
+    number = _deleted(said)
     where = _where(said)
     if where:
         return f"deleted {_rows(number)}{where}"
@@ -123,7 +133,8 @@ def _tell_delete(said: Recorded) -> str:
 
 
 def _tell_update(said: Recorded) -> str:
-    number = _known(said.metric("numUpdatedRows", "num_updated_rows"), said.counts.rows_added)
+    # files that were added hold the rows that stayed as they were, too
+    number = said.metric("numUpdatedRows", "num_updated_rows")
     where = _where(said)
     if where or number == 0:
         return f"updated {_rows(number)}{where}"
@@ -173,7 +184,7 @@ def _tell_stream(said: Recorded) -> str:
 
 
 def _tell_truncate(said: Recorded) -> str:
-    number = _known(said.metric("numDeletedRows"), said.counts.rows_removed)
+    number = _deleted(said)
     return "deleted all rows" if not number else f"deleted all {count(number, 'row')}"
 
 

@@ -145,6 +145,19 @@ def test_counts_of_the_actions_take_the_place_of_metrics_that_are_missing() -> N
     assert told(None, {}, {}, counts).startswith("committed 12 rows removed, 1 file added")
 
 
+def test_rows_of_files_that_were_rewritten_are_not_told_as_rows_that_changed() -> None:
+    where = {"predicate": '["(id#1 = 3)"]'}
+    counts = CommitCounts(rows_added=97, rows_removed=100, files_added=1, files_removed=1)
+    assert told("DELETE", where, {}, counts) == "deleted 3 rows where id = 3"
+    assert told("UPDATE", where, {}, counts) == "updated rows where id = 3"
+    assert told("UPDATE", {}, {}, counts) == "updated all rows"
+    half = CommitCounts(rows_removed=100)
+    assert told("DELETE", where, {}, half) == "deleted rows where id = 3"
+    assert told("TRUNCATE", {}, {}, half) == "deleted all rows"
+    more = CommitCounts(rows_added=9, rows_removed=1)
+    assert told("DELETE", where, {}, more) == "deleted rows where id = 3"
+
+
 def test_every_operation_is_told_without_parameters_metrics_or_counts() -> None:
     """Nothing of them is promised, and what is there may be of any form."""
     for operation in [*_TOLD, "SOMETHING NEW"]:
