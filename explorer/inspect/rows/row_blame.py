@@ -195,7 +195,7 @@ class _Backwards:
     def spans(self, watch: Watch) -> Iterator[pa.Table]:
         """The changes of each span, until the oldest version or the limit of files."""
         predicate = parse_predicate(self.where, self.end.schema)
-        oldest = base_of(self.table, self.end, None)
+        oldest = base_of(self.table, self.end, None, watch)
         lowest = 0 if oldest is None else oldest.version + 1
         high, size = self.end.version, _FIRST_SPAN
         self.first = high + 1
@@ -203,11 +203,11 @@ class _Backwards:
             low = max(lowest, high - size + 1)
             if low - lowest < size:  # little is left, which one span less reads too
                 low = lowest
-            base = oldest if low == lowest else self.table.snapshot(version=low - 1)
+            base = oldest if low == lowest else self._opened(low - 1, watch)
             left = max(self.most_files - self.files_read, 0)
             search = RowSearch(self.table, self.end, predicate, range(low, high + 1), left)
             if base is not None:
-                search.begin(base, watch)
+                search.prepare(base)  # rows of the base are no changes
             search.run(watch)
             self.files_read += search.files_read
             self.bytes_read += search.bytes_read
@@ -218,6 +218,9 @@ class _Backwards:
             self.first = low
             yield pa.Table.from_batches(search.found, search.schema)
             high, size = low - 1, size * 2
+
+    def _opened(self, version: int, watch: Watch) -> Snapshot:
+        return self.table.snapshot(version=version, progress=watch.progress, cancel=watch.cancel)
 
 
 @dataclass(slots=True, kw_only=True)

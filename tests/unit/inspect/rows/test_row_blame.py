@@ -85,6 +85,20 @@ def test_what_is_not_known_says_why(feed: Feed) -> None:
     assert "could not be read" in gone.sentence
 
 
+def test_files_of_the_version_before_a_span_are_not_read(feed: Feed) -> None:
+    """They hold no change; a limit of files is spent on those that commits touched."""
+    for at in range(3):
+        feed.file(f"n{at}", id=[90 + at], v=[0], w=[0])
+        feed.commit(add(f"n{at}"))
+    for _ in range(70):
+        feed.commit({"commitInfo": {"operation": "WRITE"}})
+    feed.file("a", id=[2], v=[0], w=[0])
+    feed.commit(add("a"))
+    found = blame(feed, most_files=1)
+    assert (found.files_read, found.is_cut, found.first) == (1, False, 43)
+    assert told(found)["v"] == ("inserted", 74)
+
+
 def test_a_log_that_was_cleaned_knows_what_it_still_has(feed: Feed) -> None:
     changed_twice(feed)
     place = feed.folder
