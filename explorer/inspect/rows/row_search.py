@@ -213,6 +213,8 @@ class RowSearch:
         self.found: list[pa.RecordBatch] = []
         self.num_rows = self.num_base = self.files_read = self.bytes_read = 0
         self.unread: list[tuple[int, str, str]] = []
+        self.recorded: set[int] = set()
+        """Versions whose changes the writer recorded itself."""
         self.is_cut = False
 
     @property
@@ -337,6 +339,8 @@ class RowSearch:
             except DeltaError as error:
                 self._missed(commit.version, change.file.path, error)
         rows = pa.Table.from_batches(batches, self.schema)
+        if is_recorded:
+            self.recorded.add(commit.version)
         return rows if is_recorded or not rows.num_rows else _net(rows, self.feed.range.end)
 
     def _reason(self, version: int) -> str:

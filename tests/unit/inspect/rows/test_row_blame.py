@@ -99,6 +99,27 @@ def test_files_of_the_version_before_a_span_are_not_read(feed: Feed) -> None:
     assert told(found)["v"] == ("inserted", 74)
 
 
+@pytest.mark.parametrize(
+    ("operation", "kind", "says"),
+    [
+        ("UPDATE", ("unknown", None), "version 2 changed the row so that it matches"),
+        ("MERGE", ("inserted", 2), "version 2 was a MERGE"),
+        ("WRITE", ("inserted", 2), None),
+    ],
+)
+def test_a_row_that_did_not_match_before_an_update_was_not_inserted_by_it(
+    feed: Feed, operation: str, kind: tuple[str, int | None], says: str | None
+) -> None:
+    feed.file("a", id=[1, 2], v=[0, 0], w=[0, 0])
+    feed.commit(add("a"))
+    feed.file("b", id=[1, 2], v=[0, 5], w=[0, 0])
+    feed.commit({"commitInfo": {"operation": operation}}, remove("a"), add("b"))
+    found = blame(feed, "v = 5")
+    assert told(found)["id"] == kind
+    reason = found.cells["reason"][0].as_py()
+    assert reason is None if says is None else says in reason
+
+
 def test_a_log_that_was_cleaned_knows_what_it_still_has(feed: Feed) -> None:
     changed_twice(feed)
     place = feed.folder
