@@ -289,12 +289,14 @@ def _tell_rename(said: Recorded) -> str:
 def _tell_protocol(said: Recorded) -> str:
     found = _object(said.parameter("newProtocol"))
     reader, writer = found.get("minReaderVersion"), found.get("minWriterVersion")
-    if not isinstance(reader, int) or not isinstance(writer, int):
+    if type(reader) is not int or type(writer) is not int:  # true is none
         return "changed the protocol"
+    lists = [found.get(key) for key in ("readerFeatures", "writerFeatures")]
     features = {
-        name
-        for key in ("readerFeatures", "writerFeatures")
-        for name in (found.get(key) or ())
+        name[:80]
+        for names in lists
+        if isinstance(names, list)
+        for name in names
         if isinstance(name, str)
     }
     told = f"changed the protocol to reader {reader}, writer {writer}"

@@ -168,6 +168,15 @@ def test_every_operation_is_told_without_parameters_metrics_or_counts() -> None:
             assert did.split()[0].islower(), did
 
 
+@pytest.mark.parametrize("features", ["5", "true", '"abc"', '{"a": 1}', "[5, [1]]"])
+def test_features_that_are_no_list_of_names_are_not_told(features: str) -> None:
+    asked = f'{{"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": {features}}}'
+    did = told("UPGRADE PROTOCOL", {"newProtocol": asked})
+    assert did == "changed the protocol to reader 3, writer 7"
+    asked = asked.replace("3", "true")
+    assert told("UPGRADE PROTOCOL", {"newProtocol": asked}) == "changed the protocol"
+
+
 def test_the_user_is_named_before_the_sign_of_an_address() -> None:
     def sentence(user: str | None) -> str:
         return look.commit_sentence("TRUNCATE", {}, {}, user).text
