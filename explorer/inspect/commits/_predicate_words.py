@@ -16,6 +16,9 @@ import orjson
 LONGEST_PARSED = 4_000
 """Characters of a condition that are looked at; a longer one is cut."""
 
+_MOST_BRACKETS = 100
+"""Brackets that are still taken apart: each is looked for through all that it holds."""
+
 _ID = re.compile(r"(?<=[\w`])#[0-9]+L?\b")
 _COMPARISON = re.compile(
     r"(?P<column>[\w.`]+)(?:#[0-9]+(?P<long>L)?)? (?P<sign>>=|<=|>|<) (?P<value>\S.*)"
@@ -106,6 +109,10 @@ def _brackets_open(text: str) -> bool:
 
 def _conjuncts(text: str) -> list[str]:
     """The conditions that all have to hold; the text itself where that cannot be told."""
+    return [text] if text.count("(") > _MOST_BRACKETS else _taken_apart(text)
+
+
+def _taken_apart(text: str) -> list[str]:
     text = _without_brackets(text)
     parts, depth, start = [], 0, 0
     for at, sign in enumerate(text):
@@ -118,7 +125,7 @@ def _conjuncts(text: str) -> list[str]:
             start = at + len(") AND ")
     if depth or not parts:
         return [text]
-    return [inner for part in [*parts, text[start:]] for inner in _conjuncts(part)]
+    return [inner for part in [*parts, text[start:]] for inner in _taken_apart(part)]
 
 
 def _without_brackets(text: str) -> str:

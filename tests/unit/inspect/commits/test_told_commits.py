@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,17 @@ def test_the_user_is_named_before_the_sign_of_an_address() -> None:
 def test_a_long_condition_is_cut() -> None:
     where = {"predicate": f'["(name#1 = {"x" * 5_000})"]'}
     assert len(told("DELETE", where)) <= 400
+
+
+def test_a_condition_of_very_many_brackets_is_told_as_it_was_written() -> None:
+    """Taking each apart would look through all of it as often."""
+    many = "(" * 1_500 + "a#1 = 1" + ")" * 1_500
+    start = time.process_time()
+    assert look.commit_condition({"predicate": many}) == many.replace("#1", "")
+    assert told("DELETE", {"predicate": many}).startswith("deleted rows where (((((")
+    assert time.process_time() - start < 0.1
+    few = "(" * 50 + "a#1 = 1" + ")" * 50
+    assert look.commit_condition({"predicate": few}) == "a = 1"
 
 
 def test_history_and_timeline_hold_conditions_without_ids(tmp_path: Path) -> None:
