@@ -19,7 +19,7 @@ LONGEST_PARSED = 4_000
 _MOST_BRACKETS = 100
 """Brackets that are still taken apart: each is looked for through all that it holds."""
 
-_ID = re.compile(r"(?<=[\w`])#[0-9]+L?\b")
+_ID = re.compile(r"""(?P<quoted>'[^']*'|"[^"]*"|`[^`]*`)|(?<=[\w`])#[0-9]+L?\b""")
 _COMPARISON = re.compile(
     r"(?P<column>[\w.`]+)(?:#[0-9]+(?P<long>L)?)? (?P<sign>>=|<=|>|<) (?P<value>\S.*)"
 )
@@ -46,12 +46,13 @@ def read_condition(text: str | None) -> str | None:
 def plain_condition(text: str) -> str:
     """The condition without ids and needless brackets: `status = paid AND id < 9`."""
     parts = _conjuncts(text)
-    return _ID.sub("", " AND ".join(_bracketed(part, len(parts)) for part in parts))
+    return without_ids(" AND ".join(_bracketed(part, len(parts)) for part in parts))
 
 
 def without_ids(text: str) -> str:
-    """The condition as it was written, without Spark's ids of expressions."""
-    return _ID.sub("", text)
+    """The condition as it was written, without Spark's ids of expressions; what other writers
+    quote stays as it is."""
+    return _ID.sub(lambda found: found["quoted"] or "", text)
 
 
 def told_condition(text: str) -> str:
@@ -61,7 +62,7 @@ def told_condition(text: str) -> str:
     at = 0
     while at < len(parts):
         both = _told_range(parts[at], parts[at + 1]) if at + 1 < len(parts) else None
-        told.append(_ID.sub("", _bracketed(parts[at], len(parts))) if both is None else both)
+        told.append(without_ids(_bracketed(parts[at], len(parts))) if both is None else both)
         at += 1 if both is None else 2
     return " and ".join(told)
 
@@ -93,7 +94,9 @@ def _told_range(first: str, second: str) -> str | None:
 
 def _bound(text: str) -> _Bound | None:
     found = _COMPARISON.fullmatch(text)
-    if found is None or _brackets_open(found["value"]) or " AND " in found["value"].upper():
+    if found is None or _brackets_open(found["value"]):
+        return None
+    if any(word in found["value"].upper() for word in (" AND ", " OR ")):
         return None
     return _Bound(found["column"], found["long"] is not None, found["sign"], found["value"])
 

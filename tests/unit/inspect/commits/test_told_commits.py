@@ -203,6 +203,20 @@ def test_a_condition_of_very_many_brackets_is_told_as_it_was_written() -> None:
     assert look.commit_condition({"predicate": few}) == "a = 1"
 
 
+@pytest.mark.parametrize(
+    ("predicate", "condition"),
+    [
+        ("ref#7 = 'order#12' AND b#3L = 1", "ref = 'order#12' AND b = 1"),
+        ('ref = "a#1" OR `col#2`#5L > 3', 'ref = "a#1" OR `col#2` > 3'),
+        ("name#1 = O'Brien AND b#2 = 1", "name = O'Brien AND b = 1"),
+        ("((a#1 >= 1 OR b#2 = 3) AND (a#1 < 9))", "(a >= 1 OR b = 3) and a < 9"),
+        ("((a#1 >= 1) AND (a#1 < 9 OR b#2 = 3))", "a >= 1 and (a < 9 OR b = 3)"),
+    ],
+)
+def test_quoted_text_stays_and_an_or_is_no_part_of_a_bound(predicate: str, condition: str) -> None:
+    assert told("DELETE", {"predicate": predicate}) == f"deleted rows where {condition}"
+
+
 def test_history_and_timeline_hold_conditions_without_ids(tmp_path: Path) -> None:
     folder = LogFolder(tmp_path / "table")
     info = {
