@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
@@ -37,6 +38,8 @@ MOST_BYTES: Final = 64 * 2**20
 """Bytes of files that are read unless the caller allows more."""
 MOST_ROWS: Final = 200_000
 """Rows of both sides that are held at once."""
+_NAMED: Final = 3
+"""Columns of one version alone that are named; the others are counted."""
 _ROW_ID: Final = "_row_id"
 
 
@@ -48,6 +51,8 @@ class RowDifferences:
       both, called as in the newer
     - `before` and `after`: two sides of the same rows, one below the other in the same order.
       They are the same by `key`: row ids (`_row_id`), or a column; () where nothing tells
+    - `only_in_older` and `only_in_newer`: columns that the other version has not; they are not
+      compared
     - `files_read`, `bytes_read`: what was read for it
     - `reason`: why nothing was read, such as too many files; None where all that differs was
     """
@@ -61,6 +66,8 @@ class RowDifferences:
     key: tuple[str, ...]
     files_read: int
     bytes_read: int
+    only_in_older: tuple[str, ...] = ()
+    only_in_newer: tuple[str, ...] = ()
     reason: str | None = None
 
     @property
@@ -70,12 +77,23 @@ class RowDifferences:
             return f"The rows are not shown: {self.reason}."
         kinds = (("inserted", self.inserted), ("deleted", self.deleted), ("changed", self.after))
         told = [f"{count(rows.num_rows, 'row')} {kind}" for kind, rows in kinds if rows.num_rows]
+        alone = (("older", self.only_in_older), ("newer", self.only_in_newer))
+        left = [f"{_named(names)}, only in the {side} version" for side, names in alone if names]
         text = f"{', '.join(told)}." if told else "No row differs."
+        if left:
+            text = text if told else "No row differs in the columns of both versions."
+            text += f" Not compared: {'; '.join(left)}."
         if self.after.num_rows:
             by = "row id" if self.key == (_ROW_ID,) else ", ".join(self.key)
             text += f" Rows are the same by {by}."
         size = render_byte_size(self.bytes_read)
         return f"{text} {count(self.files_read, 'file')} read ({size})."
+
+
+def _named(names: Sequence[str]) -> str:
+    shown = ", ".join(name[:60] for name in names[:_NAMED])
+    more = len(names) - _NAMED
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def row_differences(
@@ -90,13 +108,15 @@ def row_differences(
     """The rows that differ, by reading the files that differ.
 
     The same row is known again by its row id where one table tracks rows in both versions, else
-    by the columns `key`, else by a column that tells the rows apart on both sides. Raises
-    `InvalidArgumentError` for a key that is not in both versions, and what reading rows raises.
+    by the columns `key`, else by the first column that is named like a key and has no value twice
+    in the files that are read. Raises `InvalidArgumentError` for a key that is not in both
+    versions, and what reading rows raises.
     """
     watch = Watch(progress=progress, cancel=cancel)
-    shared = _shared_columns(older, newer)
+    columns = _columns(older, newer)
+    shared = columns.shared
     unknown = [name for name in key or () if name not in shared.values()]
-    if unknown:
+    if unknown and shared:
         raise InvalidArgumentError(
             f"{unknown[0][:120]!r} is not a column of both versions.",
             reason="The same row is looked for by the values of its key.",
@@ -107,29 +127,44 @@ def row_differences(
     size = sum(sum_of(some.column("size")) for some in sides)
     tracked = _are_tracked(older, newer)
     total = sum(some.num_rows for some in sides)
+    nothing = partial(_nothing, older, newer, columns)
+    if not shared and total:
+        return nothing("no column is in both versions")
     if size > most_bytes:
         told = f"{count(total, 'file')} ({render_byte_size(size)}) would have to be read"
-        return _nothing(older, newer, shared, f"{told}, more than {render_byte_size(most_bytes)}")
+        return nothing(f"{told}, more than {render_byte_size(most_bytes)}")
     before = _read(older, sides[0], list(shared), watch, tracked=tracked)
     after = _read(newer, sides[1], list(shared.values()), watch, tracked=tracked)
     if before is None or after is None:
-        return _nothing(older, newer, shared, f"there are more than {MOST_ROWS:,} of them")
+        return nothing(f"there are more than {MOST_ROWS:,} of them")
     names = [*shared.values(), *([_ROW_ID] if tracked else [])]
     found = _compare(before.rename_columns(names), after, key, tracked=tracked)
     return replace(found, older=older.version, newer=newer.version, files_read=total,
-                   bytes_read=size)  # fmt: skip
+                   bytes_read=size, only_in_older=columns.only_in_older,
+                   only_in_newer=columns.only_in_newer)  # fmt: skip
 
 
-def _shared_columns(older: Snapshot, newer: Snapshot) -> dict[str, str]:
-    """The columns of both, by their name in the older one."""
-    return {
-        match.before.name: match.after.name
-        for match in match_schemas(older, newer)
-        if isinstance(match, MatchedField)
-        and match.before is not None
-        and match.after is not None
-        and len(match.path_after) == 1
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Columns:
+    """The columns of both versions, by their name in the older one, and those of one alone."""
+
+    shared: dict[str, str]
+    only_in_older: tuple[str, ...]
+    only_in_newer: tuple[str, ...]
+
+
+def _columns(older: Snapshot, newer: Snapshot) -> _Columns:
+    shared, before, after = dict[str, str](), list[str](), list[str]()
+    for match in match_schemas(older, newer):
+        if not isinstance(match, MatchedField) or len(match.path_after or match.path_before) != 1:
+            continue
+        if match.before is not None and match.after is not None:
+            shared[match.before.name] = match.after.name
+        elif match.before is not None:
+            before.append(match.before.name)
+        elif match.after is not None:
+            after.append(match.after.name)
+    return _Columns(shared=shared, only_in_older=tuple(before), only_in_newer=tuple(after))
 
 
 def _are_tracked(older: Snapshot, newer: Snapshot) -> bool:
@@ -170,14 +205,13 @@ def _read(
     return pa.Table.from_batches(batches, scan.schema)
 
 
-def _nothing(
-    older: Snapshot, newer: Snapshot, shared: dict[str, str], reason: str
-) -> RowDifferences:
-    request = build_request(layout_of(newer), list(shared.values()))
+def _nothing(older: Snapshot, newer: Snapshot, columns: _Columns, reason: str) -> RowDifferences:
+    request = build_request(layout_of(newer), list(columns.shared.values()))
     empty = request.schema.empty_table()
     return RowDifferences(
         older=older.version, newer=newer.version, inserted=empty, deleted=empty, before=empty,
-        after=empty, key=(), files_read=0, bytes_read=0, reason=reason,
+        after=empty, key=(), files_read=0, bytes_read=0, only_in_older=columns.only_in_older,
+        only_in_newer=columns.only_in_newer, reason=reason,
     )  # fmt: skip
 
 
@@ -273,6 +307,8 @@ def _documents(found: RowDifferences, limit: int | None) -> Iterator[Document]:
         "changed": [{"before": old, "after": new} for old, new in changed],
         "files_read": found.files_read,
         "bytes_read": found.bytes_read,
+        "only_in_older": list(found.only_in_older),
+        "only_in_newer": list(found.only_in_newer),
         "reason": found.reason,
     }
 

@@ -89,6 +89,34 @@ def test_two_copies_are_compared_by_the_command_line(
     assert "1 row changed" in capsys.readouterr().out
 
 
+def described(*fields: Any) -> Any:
+    return metadata(schemaString=json.dumps(struct(*fields)))
+
+
+def rewritten(place: Path, later: Any, **columns: list[Any]) -> Feed:
+    """Version 1 has ids 1 and 2, which version 2 rewrites with another schema."""
+    feed = Feed(place, PLAIN)
+    feed.file("a", id=[1, 2], v=["a", "b"])
+    feed.commit(add("a"))
+    feed.file("b", **columns)
+    feed.commit(later, remove("a"), add("b"))
+    return feed
+
+
+def test_columns_of_one_version_are_said_not_to_be_compared(tmp_path: Path) -> None:
+    later = described(field("id", "long"), field("w", "long"))
+    found = differences(rewritten(tmp_path / "t", later, id=[1, 2], w=[5, 6]), 1, 2)
+    assert (found.only_in_older, found.only_in_newer) == (("v",), ("w",))
+    assert found.sentence.startswith(
+        "No row differs in the columns of both versions. Not compared: v, only in the older "
+        "version; w, only in the newer version. 2 files read"
+    )
+    other = described(field("x", "long"))
+    found = differences(rewritten(tmp_path / "u", other, x=[1, 2]), 1, 2, key=["x"])
+    assert found.sentence == "The rows are not shown: no column is in both versions."
+    assert (found.only_in_older, found.only_in_newer) == (("id", "v"), ("x",))
+
+
 def other_rows(place: Path, before: dict[str, list[Any]], after: dict[str, list[Any]]) -> Feed:
     """Version 1 holds some rows, 2 holds others in another file."""
     kinds = {name: type(values[0]) for name, values in before.items()}
