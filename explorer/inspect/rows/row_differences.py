@@ -23,6 +23,7 @@ from explorer.inspect.rows.row_condition import is_named_like_a_key, key_columns
 from explorer.inspect.rows.row_search import in_both
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
+from explorer.protocol.features.type_widening import is_widening
 from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.rows.layout import layout_of
 from explorer.rows.python_values import plain_values
@@ -138,7 +139,9 @@ def row_differences(
     if before is None or after is None:
         return nothing(f"there are more than {MOST_ROWS:,} of them")
     names = [*shared.values(), *([_ROW_ID] if tracked else [])]
-    found = _compare(before.rename_columns(names), after, key, tracked=tracked)
+    before = _widened(before.rename_columns(names), after, columns.widened)
+    after = _widened(after, before, columns.narrowed)
+    found = _compare(before, after, key, tracked=tracked)
     return replace(found, older=older.version, newer=newer.version, files_read=total,
                    bytes_read=size, only_in_older=columns.only_in_older,
                    only_in_newer=columns.only_in_newer)  # fmt: skip
@@ -146,25 +149,47 @@ def row_differences(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Columns:
-    """The columns of both versions, by their name in the older one, and those of one alone."""
+    """The columns of both versions, by their name in the older one, and those of one alone;
+    of those of both the ones that are `widened` in the newer version, or `narrowed`."""
 
     shared: dict[str, str]
     only_in_older: tuple[str, ...]
     only_in_newer: tuple[str, ...]
+    widened: tuple[str, ...]
+    narrowed: tuple[str, ...]
 
 
 def _columns(older: Snapshot, newer: Snapshot) -> _Columns:
     shared, before, after = dict[str, str](), list[str](), list[str]()
+    widened, narrowed = list[str](), list[str]()
     for match in match_schemas(older, newer):
         if not isinstance(match, MatchedField) or len(match.path_after or match.path_before) != 1:
             continue
         if match.before is not None and match.after is not None:
             shared[match.before.name] = match.after.name
+            kinds = match.before.data_type, match.after.data_type
+            if is_widening(*kinds):
+                widened.append(match.after.name)
+            elif is_widening(*reversed(kinds)):
+                narrowed.append(match.after.name)
         elif match.before is not None:
             before.append(match.before.name)
         elif match.after is not None:
             after.append(match.after.name)
-    return _Columns(shared=shared, only_in_older=tuple(before), only_in_newer=tuple(after))
+    return _Columns(shared=shared, only_in_older=tuple(before), only_in_newer=tuple(after),
+                    widened=tuple(widened), narrowed=tuple(narrowed))  # fmt: skip
+
+
+def _widened(rows: pa.Table, other: pa.Table, names: Sequence[str]) -> pa.Table:
+    """The rows with some columns as wide as the other side has them: 1 and 1.00 are the same."""
+    for name in names:
+        at = rows.schema.get_field_index(name)
+        try:
+            column = rows.column(at).cast(other.schema.field(name).type)
+        except pa.ArrowException:
+            continue  # a day of a year that no timestamp reaches
+        rows = rows.set_column(at, pa.field(name, column.type), column)
+    return rows
 
 
 def _are_tracked(older: Snapshot, newer: Snapshot) -> bool:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import explorer
@@ -115,6 +118,29 @@ def test_columns_of_one_version_are_said_not_to_be_compared(tmp_path: Path) -> N
     found = differences(rewritten(tmp_path / "u", other, x=[1, 2]), 1, 2, key=["x"])
     assert found.sentence == "The rows are not shown: no column is in both versions."
     assert (found.only_in_older, found.only_in_newer) == (("id", "v"), ("x",))
+
+
+def test_rows_that_are_rewritten_with_a_wider_type_are_the_same(tmp_path: Path) -> None:
+    kinds = [("integer", "double"), ("date", "timestamp_ntz"), ("decimal(4,1)", "decimal(6,2)")]
+    names = ["a", "b", "c"]
+    before, after = (
+        [
+            field("id", "long"),
+            *(field(name, kind[at]) for name, kind in zip(names, kinds, strict=True)),
+        ]
+        for at in (0, 1)
+    )
+    day, number = datetime(2026, 11, 1), Decimal("1.50")  # noqa: DTZ001  # of no zone
+    feed = Feed(tmp_path / "t", described(*before))
+    feed.file("a", id=[1, 2], a=pa.array([1, 2], pa.int32()), b=[day.date()] * 2,
+              c=[Decimal("1.5")] * 2)  # fmt: skip
+    feed.commit(add("a"))
+    feed.file("b", id=[1, 2], a=[1.0, 2.5], b=[day] * 2, c=[number] * 2)
+    feed.commit(described(*after), remove("a"), add("b"))
+    found = differences(feed, 1, 2)
+    assert [row["id"] for row in found.after.to_pylist()] == [2]
+    assert found.before.to_pylist() == [{"id": 2, "a": 2.0, "b": day, "c": number}]
+    assert differences(feed, 2, 1).after.num_rows == 1
 
 
 def other_rows(place: Path, before: dict[str, list[Any]], after: dict[str, list[Any]]) -> Feed:
