@@ -6,6 +6,7 @@ number of files on Spark.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -52,6 +53,8 @@ class RowDifferences:
       both, called as in the newer
     - `before` and `after`: two sides of the same rows, one below the other in the same order.
       They are the same by `key`: row ids (`_row_id`), or a column; () where nothing tells
+    - `num_repeated`: values of the key that a side has in more than one row that differs; such
+      rows are told as deleted and inserted
     - `only_in_older` and `only_in_newer`: columns that the other version has not; they are not
       compared
     - `files_read`, `bytes_read`: what was read for it
@@ -69,6 +72,7 @@ class RowDifferences:
     bytes_read: int
     only_in_older: tuple[str, ...] = ()
     only_in_newer: tuple[str, ...] = ()
+    num_repeated: int = 0
     reason: str | None = None
 
     @property
@@ -87,6 +91,10 @@ class RowDifferences:
         if self.after.num_rows:
             by = "row id" if self.key == (_ROW_ID,) else ", ".join(self.key)
             text += f" Rows are the same by {by}."
+        if self.num_repeated:
+            occur = "occurs" if self.num_repeated == 1 else "occur"
+            text += f" {count(self.num_repeated, 'value')} of the key {occur} more than once; "
+            text += "these rows are not matched."
         size = render_byte_size(self.bytes_read)
         return f"{text} {count(self.files_read, 'file')} read ({size})."
 
@@ -134,8 +142,11 @@ def row_differences(
     if size > most_bytes:
         told = f"{count(total, 'file')} ({render_byte_size(size)}) would have to be read"
         return nothing(f"{told}, more than {render_byte_size(most_bytes)}")
-    before = _read(older, sides[0], list(shared), watch, tracked=tracked)
-    after = _read(newer, sides[1], list(shared.values()), watch, tracked=tracked)
+    read = partial(_read, watch=watch, tracked=tracked)
+    before = read(older, sides[0], list(shared), MOST_ROWS)
+    after = None
+    if before is not None:
+        after = read(newer, sides[1], list(shared.values()), MOST_ROWS - before.num_rows)
     if before is None or after is None:
         return nothing(f"there are more than {MOST_ROWS:,} of them")
     names = [*shared.values(), *([_ROW_ID] if tracked else [])]
@@ -213,18 +224,19 @@ def _read(
     snapshot: Snapshot,
     files: pa.Table,
     names: Sequence[str],
-    watch: Watch,
+    most: int,
     *,
+    watch: Watch,
     tracked: bool,
 ) -> pa.Table | None:
-    """The rows of some files; None where there are too many."""
+    """The rows of some files; None where there are more than `most`."""
     extra = [_ROW_ID] if tracked else []
     request = build_request(layout_of(snapshot), names, extra)
     scan = RowScan(snapshot=snapshot, request=request, files=files)
     batches, held = [], 0
     for batch in scan.batches(watch=watch):
         held += batch.num_rows
-        if held > MOST_ROWS:
+        if held > most:
             return None
         batches.append(batch)
     return pa.Table.from_batches(batches, scan.schema)
@@ -250,7 +262,7 @@ def _compare(
     gone = before.take(_places(same[: len(images[0])]))
     new = after.take(_places(same[len(images[0]) :]))
     chosen = (_ROW_ID,) if tracked else tuple(key or _find_key(before, after, names))
-    pairs = _pairs(gone, new, chosen) if chosen else []
+    pairs, repeated = _pairs(gone, new, chosen) if chosen else ([], 0)
     left, right = {old for old, _ in pairs}, {at for _, at in pairs}
     rest = [
         rows.take(pa.array([at for at in range(rows.num_rows) if at not in paired], pa.int64()))
@@ -264,6 +276,7 @@ def _compare(
         before=gone.take(pa.array([old for old, _ in pairs], pa.int64())).select(names),
         after=new.take(pa.array([at for _, at in pairs], pa.int64())).select(names),
         key=chosen if pairs else (),
+        num_repeated=repeated,
         files_read=0,
         bytes_read=0,
     )
@@ -288,16 +301,19 @@ def _find_key(before: pa.Table, after: pa.Table, names: Sequence[str]) -> tuple[
     return next(((name,) for name in key_columns(before.select(named)) if name in other), ())
 
 
-def _pairs(gone: pa.Table, new: pa.Table, key: Sequence[str]) -> list[tuple[int, int]]:
-    """Places of the same row on both sides; none by a key that a side has twice."""
-    found: list[dict[str, int]] = []
-    for rows in (gone, new):
-        values = _keys(rows, key)
-        places = {text: at for at, text in enumerate(values)}
-        if len(places) < len(values):
-            return []
-        found.append(places)
-    return [(at, found[1][text]) for text, at in found[0].items() if text in found[1]]
+def _pairs(gone: pa.Table, new: pa.Table, key: Sequence[str]) -> tuple[list[tuple[int, int]], int]:
+    """Places of the same row on both sides, by keys that each side has once; and how many keys
+    a side has more than once."""
+    values = [_keys(rows, key) for rows in (gone, new)]
+    counts = [Counter(texts) for texts in values]
+    places = {text: at for at, text in enumerate(values[1])}
+    pairs = [
+        (at, places[text])
+        for at, text in enumerate(values[0])
+        if counts[0][text] == counts[1][text] == 1
+    ]
+    repeated = {text for texts in counts for text, number in texts.items() if number > 1}
+    return pairs, len(repeated)
 
 
 def _ask(  # the parameters of an answer
@@ -327,6 +343,7 @@ def _documents(found: RowDifferences, limit: int | None) -> Iterator[Document]:
         "num_deleted": found.deleted.num_rows,
         "num_changed": found.after.num_rows,
         "key": list(found.key),
+        "num_repeated": found.num_repeated,
         "inserted": some(found.inserted),
         "deleted": some(found.deleted),
         "changed": [{"before": old, "after": new} for old, new in changed],

@@ -65,6 +65,28 @@ def test_a_key_that_is_given_counts_and_has_to_be_there(feed: Feed) -> None:
         differences(feed, 1, 2, key=["nope"])
 
 
+def test_a_value_of_the_key_that_occurs_twice_leaves_the_others_their_rows(tmp_path: Path) -> None:
+    feed = other_rows(
+        tmp_path / "t",
+        {"k": [1, 2, 3, 3], "status": ["a", "b", "c", "d"]},
+        {"k": [1, 2, 3], "status": ["A", "B", "C"]},
+    )
+    found = differences(feed, 1, 2, key=["k"])
+    assert found.after["k"].to_pylist() == [1, 2]
+    assert (found.deleted.num_rows, found.inserted.num_rows, found.num_repeated) == (2, 1, 1)
+    assert (
+        "Rows are the same by k. 1 value of the key occurs more than once; these rows are not "
+        "matched."
+    ) in found.sentence
+
+
+def test_rows_of_both_sides_count_together(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("explorer.inspect.rows.row_differences.MOST_ROWS", 8)
+    assert differences(feed, 1, 3).reason is None
+    monkeypatch.setattr("explorer.inspect.rows.row_differences.MOST_ROWS", 7)
+    assert "there are more than 7 of them" in differences(feed, 1, 3).sentence
+
+
 def test_what_is_too_much_to_read_is_told(feed: Feed) -> None:
     found = differences(feed, 1, 2, most_bytes=1)
     assert found.reason is not None
