@@ -156,10 +156,13 @@ def base_of(table: Table, end: Snapshot, from_version: int | None, watch: Watch)
             )
         return None if from_version == 0 else _opened(table, from_version - 1, watch)
     listing = table.listing()
-    run = contiguous_run(listing.commits)
-    if run and run[0] == 0:
+    # commits after a gap are no part of what an older version was built from
+    run = contiguous_run(tuple(at for at in listing.commits if at <= end.version))
+    if not run or run[-1] < end.version:
+        return end
+    if run[0] == 0:
         return None
-    lowest = end.version if not run else run[0] - 1
+    lowest = run[0] - 1
     opens = openable_versions(listing)
     return _opened(table, next(version for version in opens if version >= lowest), watch)
 

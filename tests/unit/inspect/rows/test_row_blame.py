@@ -16,7 +16,7 @@ from explorer.progress import Cancel
 from tests.change_feeds import Feed, hiding
 from tests.data_tables import field, struct
 from tests.demo_story import LATELY, copy_demo
-from tests.tables import add, metadata, remove
+from tests.tables import FEATURE_PROTOCOL, add, metadata, remove
 
 PLAIN = metadata(
     schemaString=json.dumps(struct(field("id", "long"), field("v", "long"), field("w", "long")))
@@ -130,6 +130,19 @@ def test_a_log_that_was_cleaned_knows_what_it_still_has(feed: Feed) -> None:
     found = blame(feed)
     assert told(found) == {"id": ("unknown", None), "v": ("changed", 2), "w": ("unknown", None)}
     assert "the log before that is gone" in found.cells["reason"][0].as_py()
+
+
+def test_a_version_before_a_gap_of_the_log_is_searched_by_the_commits_before_it(
+    feed: Feed,
+) -> None:
+    changed_twice(feed)
+    place = feed.folder
+    place.checkpoint(6, [FEATURE_PROTOCOL, PLAIN, add("b", **hiding(0, 1)), add("c"), add("d")])
+    place.commit(7, [{"commitInfo": {"operation": "WRITE"}}])
+    found = blame(feed, version=4)
+    assert (found.first, told(found)["v"], told(found)["w"]) == (0, ("changed", 2), ("inserted", 1))
+    assert blame(feed, version=6).first == 7
+    assert set(told(blame(feed, version=7)).values()) == {("unknown", None)}
 
 
 @pytest.mark.parametrize("where", ["id = 77", "id < 9", "nope = 1"])
