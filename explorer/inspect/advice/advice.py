@@ -143,8 +143,8 @@ def _sentence(found: Advice) -> str:
         left += f" Not known: {names}."
     if not many:
         return f"The log asks for nothing.{left}"
-    shown = f", the first {MOST_STEPS} of {many:,}" if many > MOST_STEPS else ""
-    return f"{count(min(many, MOST_STEPS), 'thing')} to do{shown}.{left}"
+    shown = f"; the first {MOST_STEPS} are shown" if many > MOST_STEPS else ""
+    return f"{count(many, 'thing')} to do{shown}.{left}"
 
 
 def _ask(table: Table, progress: ProgressCallback | None, *, files: bool = False) -> Advice:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -50,6 +51,9 @@ COLUMNS: dict[str, Column] = {
 
 _NAMED_COLUMNS: Final = 20
 _FIRST_KINDS: Final = ("created", "known")
+_VERBS: Final = frozenset({"added", "dropped", "renamed", "moved", "widened"})
+_GONE: Final = "The log before this version is gone; what changed in it is not known."
+_UNREAD: Final = "No earlier version has a schema that can be read."
 
 
 def schema_history(
@@ -67,8 +71,9 @@ def schema_history(
       are missing, and the field may have changed in one of them
     - `kind`: those of `explorer.SchemaChange`, such as added, dropped, renamed, widened, type,
       nullability, comment, default and metadata; `created` for the first schema of the table,
-      `known` for the first one that is left where the log before it is gone, with its columns
-      in `after`; `unreadable` for one that cannot be read, with the reason in `meaning`
+      `known` for the first one that is known where the log before it is gone, or none before it
+      can be read, as `meaning` says, with its columns in `after`; `unreadable` for one that
+      cannot be read, with the reason in `meaning`
     - `path` of the field, that before it was renamed in `path_before`; what differs, `before` and
       `after`; `meaning`: what it is to readers and writers
     - `log_file` and `line` that say so; null for what a checkpoint says
@@ -93,7 +98,7 @@ def schema_history(
 def schema_history_sentence(frame: pa.Table) -> str:
     """The answer in a sentence: `The schema changed in 2 versions, last in version 9: 1 column
     added, 1 renamed.`"""
-    rows: list[dict[str, Any]] = frame.select(["version", "kind"]).to_pylist()
+    rows: list[dict[str, Any]] = frame.select(["version", "kind", "meaning"]).to_pylist()
     changed = [row["version"] for row in rows if row["kind"] not in _FIRST_KINDS]
     first = next((row for row in reversed(rows) if row["kind"] in _FIRST_KINDS), None)
     if not changed:
@@ -102,11 +107,25 @@ def schema_history_sentence(frame: pa.Table) -> str:
     else:
         versions = count(len(set(changed)), "version")
         kinds = [row["kind"] for row in rows if row["version"] == changed[0]]
-        named = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
-        text = f"The schema changed in {versions}, last in version {changed[0]}: {named}"
+        text = f"The schema changed in {versions}, last in version {changed[0]}: {_counted(kinds)}"
     if first is not None and first["kind"] == "known":
-        text += f". What was before version {first['version']} is not known: that log is gone"
+        why = "that log is gone" if first["meaning"] == _GONE else "no schema there can be read"
+        text += f". What was before version {first['version']} is not known: {why}"
     return text + "."
+
+
+def _counted(kinds: Sequence[str]) -> str:
+    """`2 columns added, 1 renamed, type of 1 changed`: the noun stands once."""
+    told: list[str] = []
+    is_named = False
+    for kind, number in Counter(kinds).items():
+        if kind in {"unreadable", "partitioning"}:
+            told.append("schema unreadable" if kind == "unreadable" else "partitioning changed")
+            continue
+        what = f"{number:,}" if is_named else count(number, "column")
+        told.append(f"{what} {kind}" if kind in _VERBS else f"{kind} of {what} changed")
+        is_named = True
+    return ", ".join(told)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +167,8 @@ class _Entry:
     changes: tuple[SchemaChange, ...] = ()
     is_first: bool = False
     is_exact: bool = True
+    is_late: bool = False
+    """Whether it is the first schema that is left, and the log before it is gone."""
     problem: str | None = None
     line: int | None = None
     info: CommitInfo | None = None
@@ -291,14 +312,10 @@ def _judge_gaps(entries: Sequence[_Entry], commits: tuple[int, ...]) -> Sequence
     judged, known_until = list[_Entry](), None
     for entry in entries:
         gap = known_until is not None and missing_versions(commits, known_until + 1, entry.version)
-        judged.append(replace(entry, is_exact=not gap and not _is_late(entry)))
+        is_late = entry.is_first and bool(missing_versions(commits, 0, entry.version - 1))
+        judged.append(replace(entry, is_exact=not gap and not is_late, is_late=is_late))
         known_until = entry.version
     return judged
-
-
-def _is_late(entry: _Entry) -> bool:
-    """Whether it is the first schema that is left, not the first there was."""
-    return entry.is_first and entry.version > 0
 
 
 def _rows(entry: _Entry, time: int | None) -> Iterator[tuple[Any, ...]]:
@@ -314,9 +331,8 @@ def _told(entry: _Entry) -> Iterator[tuple[str | None, ...]]:
     if entry.problem is not None:
         yield ("unreadable", "", None, None, None, entry.problem)
     elif entry.is_first:
-        kind = "known" if _is_late(entry) else "created"
-        gone = "The log before this version is gone; what changed in it is not known."
-        meaning = gone if kind == "known" else ""
+        kind = "known" if entry.version else "created"
+        meaning = _GONE if entry.is_late else _UNREAD if entry.version else ""
         yield (kind, "", None, None, _columns_in_words(entry.schema.schema), meaning)
     for change in entry.changes:
         yield (

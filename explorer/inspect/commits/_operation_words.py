@@ -114,8 +114,18 @@ def _written(said: Recorded) -> int | None:
     )
 
 
+def _deleted(said: Recorded) -> int | None:
+    """Rows that were deleted: where nobody recorded them, files say it only together, since
+    those that are removed hold rows that stay, in files that are added."""
+    recorded = said.metric("numDeletedRows", "num_deleted_rows")
+    added, removed = said.counts.rows_added, said.counts.rows_removed
+    if recorded is not None or added is None or removed is None:
+        return recorded
+    return removed - added if removed >= added else None
+
+
 def _tell_delete(said: Recorded) -> str:
-    number = _known(said.metric("numDeletedRows", "num_deleted_rows"), said.counts.rows_removed)
+    number = _deleted(said)
     where = _where(said)
     if where:
         return f"deleted {_rows(number)}{where}"
@@ -123,7 +133,8 @@ def _tell_delete(said: Recorded) -> str:
 
 
 def _tell_update(said: Recorded) -> str:
-    number = _known(said.metric("numUpdatedRows", "num_updated_rows"), said.counts.rows_added)
+    # files that were added hold the rows that stayed as they were, too
+    number = said.metric("numUpdatedRows", "num_updated_rows")
     where = _where(said)
     if where or number == 0:
         return f"updated {_rows(number)}{where}"
@@ -173,7 +184,7 @@ def _tell_stream(said: Recorded) -> str:
 
 
 def _tell_truncate(said: Recorded) -> str:
-    number = _known(said.metric("numDeletedRows"), said.counts.rows_removed)
+    number = _deleted(said)
     return "deleted all rows" if not number else f"deleted all {count(number, 'row')}"
 
 
@@ -278,12 +289,14 @@ def _tell_rename(said: Recorded) -> str:
 def _tell_protocol(said: Recorded) -> str:
     found = _object(said.parameter("newProtocol"))
     reader, writer = found.get("minReaderVersion"), found.get("minWriterVersion")
-    if not isinstance(reader, int) or not isinstance(writer, int):
+    if type(reader) is not int or type(writer) is not int:  # true is none
         return "changed the protocol"
+    lists = [found.get(key) for key in ("readerFeatures", "writerFeatures")]
     features = {
-        name
-        for key in ("readerFeatures", "writerFeatures")
-        for name in (found.get(key) or ())
+        name[:80]
+        for names in lists
+        if isinstance(names, list)
+        for name in names
         if isinstance(name, str)
     }
     told = f"changed the protocol to reader {reader}, writer {writer}"

@@ -16,7 +16,10 @@ import orjson
 LONGEST_PARSED = 4_000
 """Characters of a condition that are looked at; a longer one is cut."""
 
-_ID = re.compile(r"(?<=[\w`])#[0-9]+L?\b")
+_MOST_BRACKETS = 100
+"""Brackets that are still taken apart: each is looked for through all that it holds."""
+
+_ID = re.compile(r"""(?P<quoted>'[^']*'|"[^"]*"|`[^`]*`)|(?<=[\w`])#[0-9]+L?\b""")
 _COMPARISON = re.compile(
     r"(?P<column>[\w.`]+)(?:#[0-9]+(?P<long>L)?)? (?P<sign>>=|<=|>|<) (?P<value>\S.*)"
 )
@@ -43,12 +46,13 @@ def read_condition(text: str | None) -> str | None:
 def plain_condition(text: str) -> str:
     """The condition without ids and needless brackets: `status = paid AND id < 9`."""
     parts = _conjuncts(text)
-    return _ID.sub("", " AND ".join(_bracketed(part, len(parts)) for part in parts))
+    return without_ids(" AND ".join(_bracketed(part, len(parts)) for part in parts))
 
 
 def without_ids(text: str) -> str:
-    """The condition as it was written, without Spark's ids of expressions."""
-    return _ID.sub("", text)
+    """The condition as it was written, without Spark's ids of expressions; what other writers
+    quote stays as it is."""
+    return _ID.sub(lambda found: found["quoted"] or "", text)
 
 
 def told_condition(text: str) -> str:
@@ -58,7 +62,7 @@ def told_condition(text: str) -> str:
     at = 0
     while at < len(parts):
         both = _told_range(parts[at], parts[at + 1]) if at + 1 < len(parts) else None
-        told.append(_ID.sub("", _bracketed(parts[at], len(parts))) if both is None else both)
+        told.append(without_ids(_bracketed(parts[at], len(parts))) if both is None else both)
         at += 1 if both is None else 2
     return " and ".join(told)
 
@@ -90,7 +94,9 @@ def _told_range(first: str, second: str) -> str | None:
 
 def _bound(text: str) -> _Bound | None:
     found = _COMPARISON.fullmatch(text)
-    if found is None or _brackets_open(found["value"]) or " AND " in found["value"].upper():
+    if found is None or _brackets_open(found["value"]):
+        return None
+    if any(word in found["value"].upper() for word in (" AND ", " OR ")):
         return None
     return _Bound(found["column"], found["long"] is not None, found["sign"], found["value"])
 
@@ -106,6 +112,10 @@ def _brackets_open(text: str) -> bool:
 
 def _conjuncts(text: str) -> list[str]:
     """The conditions that all have to hold; the text itself where that cannot be told."""
+    return [text] if text.count("(") > _MOST_BRACKETS else _taken_apart(text)
+
+
+def _taken_apart(text: str) -> list[str]:
     text = _without_brackets(text)
     parts, depth, start = [], 0, 0
     for at, sign in enumerate(text):
@@ -118,7 +128,7 @@ def _conjuncts(text: str) -> list[str]:
             start = at + len(") AND ")
     if depth or not parts:
         return [text]
-    return [inner for part in [*parts, text[start:]] for inner in _conjuncts(part)]
+    return [inner for part in [*parts, text[start:]] for inner in _taken_apart(part)]
 
 
 def _without_brackets(text: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 import pyarrow as pa
@@ -31,10 +31,10 @@ from explorer.rows.changes.change_range import (
 from explorer.rows.changes.feed import (
     ChangeFeed,
     CommitChanges,
-    Tell,
     label_problems,
     read_change,
 )
+from explorer.rows.data_file.unrelated_file import unrelated_problem
 from explorer.rows.layout import layout_of
 from explorer.rows.python_values import plain_values
 from explorer.rows.request import build_request, first_rows
@@ -100,7 +100,7 @@ def commit_rows(  # of what, how much, and who looks on
     problems: list[Problem] = []
     wanted = _readable(changes.changes, table, end, data, problems)
     route: Route
-    reader = _Reader(feed=feed, commit=changes, watch=watch, tell=problems.append)
+    reader = _Reader(feed=feed, commit=changes, watch=watch)
     number = len(changes.changes)
     if not number:
         return CommitRows(version=version, route="none", rows=_table(feed, []), num_files=0)
@@ -126,7 +126,7 @@ def commit_rows(  # of what, how much, and who looks on
         num_files=number,
         is_cut=is_cut,
         is_paired=is_paired,
-        problems=(*label_problems(labels), *problems),
+        problems=(*label_problems(labels), *problems, *reader.problems),
     )
 
 
@@ -188,12 +188,20 @@ def _copies(changes: Sequence[Change]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reader:
-    """Reads changes one after the other."""
+    """Reads changes one after the other; `unrelated` are the paths of files among them that
+    have no column in common with the table."""
 
     feed: ChangeFeed
     commit: CommitChanges
     watch: Watch
-    tell: Tell
+    unrelated: list[str] = field(default_factory=list)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What was found while they were read."""
+        paths = list(dict.fromkeys(self.unrelated))
+        version = self.commit.version
+        return (unrelated_problem(version, paths[0], len(paths)),) if paths else ()
 
     def batches(self, changes: Sequence[Change]) -> Iterator[pa.RecordBatch]:
         """Their rows, with the schema of the feed."""
@@ -205,7 +213,7 @@ class _Reader:
                 self.commit,
                 self.feed.request,
                 former=lambda: self.feed.former_layouts,
-                unrelated=lambda _: None,
+                unrelated=lambda file: self.unrelated.append(file.path),
             )
 
 

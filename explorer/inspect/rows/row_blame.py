@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -119,10 +119,11 @@ def blame_row(  # noqa: PLR0913  # which row, which columns, how far, and who lo
     watch = Watch(progress=progress, cancel=cancel)
     end = table.snapshot(version=version, progress=progress, cancel=cancel)
     row = _the_row(end, where, columns, watch)
-    walk = _Walk(row=row)
+    walk = _Walk(row=row, operation=lambda at: text_in(commit_provenance(table, at), "operation"))
     search = _Backwards(table=table, end=end, where=where, most_files=most_files)
     for changes in search.spans(watch):
-        walk.take(changes, {version for version, _, _ in search.unread})
+        unread = {version for version, _, _ in search.unread}
+        walk.take(changes, unread, search.recorded)
         if walk.is_over:
             break
     return RowBlame(
@@ -191,11 +192,12 @@ class _Backwards:
     bytes_read: int = 0
     is_cut: bool = False
     unread: list[tuple[int, str, str]] = field(default_factory=list)
+    recorded: set[int] = field(default_factory=set)
 
     def spans(self, watch: Watch) -> Iterator[pa.Table]:
         """The changes of each span, until the oldest version or the limit of files."""
         predicate = parse_predicate(self.where, self.end.schema)
-        oldest = base_of(self.table, self.end, None)
+        oldest = base_of(self.table, self.end, None, watch)
         lowest = 0 if oldest is None else oldest.version + 1
         high, size = self.end.version, _FIRST_SPAN
         self.first = high + 1
@@ -203,15 +205,16 @@ class _Backwards:
             low = max(lowest, high - size + 1)
             if low - lowest < size:  # little is left, which one span less reads too
                 low = lowest
-            base = oldest if low == lowest else self.table.snapshot(version=low - 1)
+            base = oldest if low == lowest else self._opened(low - 1, watch)
             left = max(self.most_files - self.files_read, 0)
             search = RowSearch(self.table, self.end, predicate, range(low, high + 1), left)
             if base is not None:
-                search.begin(base, watch)
+                search.prepare(base)  # rows of the base are no changes
             search.run(watch)
             self.files_read += search.files_read
             self.bytes_read += search.bytes_read
             self.unread += [*search.unread, *search.broken]
+            self.recorded |= search.recorded
             if search.is_cut:
                 self.is_cut = True
                 return
@@ -219,15 +222,21 @@ class _Backwards:
             yield pa.Table.from_batches(search.found, search.schema)
             high, size = low - 1, size * 2
 
+    def _opened(self, version: int, watch: Watch) -> Snapshot:
+        return self.table.snapshot(version=version, progress=watch.progress, cancel=watch.cancel)
+
 
 @dataclass(slots=True, kw_only=True)
 class _Walk:
-    """The row on its way back; `found` has the version, time and kind of each value's commit."""
+    """The row on its way back; `found` has the version, time and kind of each value's commit,
+    `doubts` what could make that of a version wrong. `operation` says what a version was."""
 
     row: _Row
+    operation: Callable[[int], str | None]
     found: dict[str, tuple[int, int | None, str]] = field(default_factory=dict)
     values: dict[str, str] = field(init=False)
     reason: str | None = None
+    doubts: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.values = dict(self.row.values)
@@ -237,8 +246,9 @@ class _Walk:
         """Whether nothing more can be found out."""
         return self.reason is not None or len(self.found) == len(self.row.values)
 
-    def take(self, changes: pa.Table, unread: Set[int]) -> None:
-        """Go back through the changes of a span; of the versions `unread` some are missing."""
+    def take(self, changes: pa.Table, unread: Set[int], recorded: Set[int]) -> None:
+        """Go back through the changes of a span; of the versions `unread` some are missing, and
+        of those `recorded` the writer says what happened to each row."""
         by_version: defaultdict[int, list[tuple[str, dict[str, str]]]] = defaultdict(list)
         times: dict[int, int | None] = {}
         ids = changes.column(_ROW_ID).to_pylist() if _ROW_ID in changes.column_names else None
@@ -261,11 +271,21 @@ class _Walk:
             if version in unread and len(by_version[version]) == 1:
                 self.reason = f"a file of version {version} could not be read"
                 return
-            self._step(version, times[version], by_version[version])
+            is_recorded = version in recorded
+            self._step(version, times[version], by_version[version], is_recorded=is_recorded)
 
     def _step(
-        self, version: int, time: int | None, changes: Sequence[tuple[str, dict[str, str]]]
+        self,
+        version: int,
+        time: int | None,
+        changes: Sequence[tuple[str, dict[str, str]]],
+        *,
+        is_recorded: bool,
     ) -> None:
+        operation = ""
+        if not is_recorded and [kind for kind, _ in changes] == ["insert"]:
+            # a rewritten row whose old side does not match stands there like an inserted one
+            operation = (self.operation(version) or "").strip().upper()
         after = [(kind, image) for kind, image in changes if kind in _AFTER]
         before = [image for kind, image in changes if kind not in _AFTER]
         if len(after) > 1 or len(before) > 1:
@@ -276,13 +296,18 @@ class _Walk:
             changed = [name for name, value in self.values.items() if before[0][name] != value]
             self._set(changed, version, time, "changed")
             self.values.update(before[0])
-        elif after[0][0] == "update_postimage":
+        elif after[0][0] == "update_postimage" or operation == "UPDATE":
             # what it was before does not match the condition
             self.reason = (
                 f"version {version} changed the row so that it matches the condition since; what "
                 "it was before is not known"
             )
         else:
+            if operation == "MERGE":
+                self.doubts[version] = (
+                    f"version {version} was a MERGE: it may have changed a row so that it matches "
+                    "the condition since"
+                )
             self._set(list(self.values), version, time, "inserted")
 
     def _set(self, names: Sequence[str], version: int, time: int | None, kind: str) -> None:
@@ -303,9 +328,11 @@ def _cells(table: Table, row: _Row, walk: _Walk, search: _Backwards) -> Iterator
             told[version] = commit_provenance(table, version)
         info = [text_in(told[version], key) for key in ("operation", "userName", "engineInfo")]
         later = sum(number >= version for number, _, _ in search.unread)
-        doubt = f"a later change may be in {count(later, 'file')} that could not be read"
+        doubts = [walk.doubts[version]] if version in walk.doubts else []
+        if later:
+            doubts.append(f"a later change may be in {count(later, 'file')} that could not be read")
         place = render_commit_name(version)
-        yield (name, shown, kind, version, time, *info, place, doubt if later else None)
+        yield (name, shown, kind, version, time, *info, place, "; ".join(doubts) or None)
 
 
 def _unknown_reason(search: _Backwards) -> str:

@@ -49,10 +49,11 @@ def key_columns(rows: pa.Table) -> list[str]:
         values = plain_values(column)
         if len(set(values)) == len(values):
             found.append(name)
-    return sorted(found, key=lambda name: not _is_named_like_a_key(name))
+    return sorted(found, key=lambda name: not is_named_like_a_key(name))
 
 
-def _is_named_like_a_key(name: str) -> bool:
+def is_named_like_a_key(name: str) -> bool:
+    """Whether a column is called `id`, `order_id`, `orderId`, `uuid` and so on."""
     words = name.lower().replace("-", "_").split("_")
     return name.endswith("Id") or words[-1] in {"id", "key", "uuid", "guid", "pk"}
 

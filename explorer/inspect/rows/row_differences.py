@@ -6,8 +6,10 @@ number of files on Spark.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
@@ -18,10 +20,11 @@ from explorer.comparison.matched_fields import MatchedField, match_schemas
 from explorer.comparison.versions import diff
 from explorer.errors import InvalidArgumentError
 from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
-from explorer.inspect.rows.row_condition import key_columns
+from explorer.inspect.rows.row_condition import is_named_like_a_key, key_columns
 from explorer.inspect.rows.row_search import in_both
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
+from explorer.protocol.features.type_widening import is_widening
 from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.rows.layout import layout_of
 from explorer.rows.python_values import plain_values
@@ -37,8 +40,8 @@ MOST_BYTES: Final = 64 * 2**20
 """Bytes of files that are read unless the caller allows more."""
 MOST_ROWS: Final = 200_000
 """Rows of both sides that are held at once."""
-_LOOKED_AT: Final = 1_000
-"""Rows by which a key is looked for."""
+_NAMED: Final = 3
+"""Columns of one version alone that are named; the others are counted."""
 _ROW_ID: Final = "_row_id"
 
 
@@ -50,6 +53,10 @@ class RowDifferences:
       both, called as in the newer
     - `before` and `after`: two sides of the same rows, one below the other in the same order.
       They are the same by `key`: row ids (`_row_id`), or a column; () where nothing tells
+    - `num_repeated`: values of the key that a side has in more than one row that differs; such
+      rows are told as deleted and inserted
+    - `only_in_older` and `only_in_newer`: columns that the other version has not; they are not
+      compared
     - `files_read`, `bytes_read`: what was read for it
     - `reason`: why nothing was read, such as too many files; None where all that differs was
     """
@@ -63,6 +70,9 @@ class RowDifferences:
     key: tuple[str, ...]
     files_read: int
     bytes_read: int
+    only_in_older: tuple[str, ...] = ()
+    only_in_newer: tuple[str, ...] = ()
+    num_repeated: int = 0
     reason: str | None = None
 
     @property
@@ -72,12 +82,27 @@ class RowDifferences:
             return f"The rows are not shown: {self.reason}."
         kinds = (("inserted", self.inserted), ("deleted", self.deleted), ("changed", self.after))
         told = [f"{count(rows.num_rows, 'row')} {kind}" for kind, rows in kinds if rows.num_rows]
+        alone = (("older", self.only_in_older), ("newer", self.only_in_newer))
+        left = [f"{_named(names)}, only in the {side} version" for side, names in alone if names]
         text = f"{', '.join(told)}." if told else "No row differs."
+        if left:
+            text = text if told else "No row differs in the columns of both versions."
+            text += f" Not compared: {'; '.join(left)}."
         if self.after.num_rows:
             by = "row id" if self.key == (_ROW_ID,) else ", ".join(self.key)
             text += f" Rows are the same by {by}."
+        if self.num_repeated:
+            occur = "occurs" if self.num_repeated == 1 else "occur"
+            text += f" {count(self.num_repeated, 'value')} of the key {occur} more than once; "
+            text += "these rows are not matched."
         size = render_byte_size(self.bytes_read)
         return f"{text} {count(self.files_read, 'file')} read ({size})."
+
+
+def _named(names: Sequence[str]) -> str:
+    shown = ", ".join(name[:60] for name in names[:_NAMED])
+    more = len(names) - _NAMED
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def row_differences(
@@ -92,13 +117,15 @@ def row_differences(
     """The rows that differ, by reading the files that differ.
 
     The same row is known again by its row id where one table tracks rows in both versions, else
-    by the columns `key`, else by a column that tells the rows apart on both sides. Raises
-    `InvalidArgumentError` for a key that is not in both versions, and what reading rows raises.
+    by the columns `key`, else by the first column that is named like a key and has no value twice
+    in the files that are read. Raises `InvalidArgumentError` for a key that is not in both
+    versions, and what reading rows raises.
     """
     watch = Watch(progress=progress, cancel=cancel)
-    shared = _shared_columns(older, newer)
+    columns = _columns(older, newer)
+    shared = columns.shared
     unknown = [name for name in key or () if name not in shared.values()]
-    if unknown:
+    if unknown and shared:
         raise InvalidArgumentError(
             f"{unknown[0][:120]!r} is not a column of both versions.",
             reason="The same row is looked for by the values of its key.",
@@ -109,29 +136,71 @@ def row_differences(
     size = sum(sum_of(some.column("size")) for some in sides)
     tracked = _are_tracked(older, newer)
     total = sum(some.num_rows for some in sides)
+    nothing = partial(_nothing, older, newer, columns)
+    if not shared and total:
+        return nothing("no column is in both versions")
     if size > most_bytes:
         told = f"{count(total, 'file')} ({render_byte_size(size)}) would have to be read"
-        return _nothing(older, newer, shared, f"{told}, more than {render_byte_size(most_bytes)}")
-    before = _read(older, sides[0], list(shared), watch, tracked=tracked)
-    after = _read(newer, sides[1], list(shared.values()), watch, tracked=tracked)
+        return nothing(f"{told}, more than {render_byte_size(most_bytes)}")
+    read = partial(_read, watch=watch, tracked=tracked)
+    before = read(older, sides[0], list(shared), MOST_ROWS)
+    after = None
+    if before is not None:
+        after = read(newer, sides[1], list(shared.values()), MOST_ROWS - before.num_rows)
     if before is None or after is None:
-        return _nothing(older, newer, shared, f"there are more than {MOST_ROWS:,} of them")
+        return nothing(f"there are more than {MOST_ROWS:,} of them")
     names = [*shared.values(), *([_ROW_ID] if tracked else [])]
-    found = _compare(before.rename_columns(names), after, key, tracked=tracked)
+    before = _widened(before.rename_columns(names), after, columns.widened)
+    after = _widened(after, before, columns.narrowed)
+    found = _compare(before, after, key, tracked=tracked)
     return replace(found, older=older.version, newer=newer.version, files_read=total,
-                   bytes_read=size)  # fmt: skip
+                   bytes_read=size, only_in_older=columns.only_in_older,
+                   only_in_newer=columns.only_in_newer)  # fmt: skip
 
 
-def _shared_columns(older: Snapshot, newer: Snapshot) -> dict[str, str]:
-    """The columns of both, by their name in the older one."""
-    return {
-        match.before.name: match.after.name
-        for match in match_schemas(older, newer)
-        if isinstance(match, MatchedField)
-        and match.before is not None
-        and match.after is not None
-        and len(match.path_after) == 1
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Columns:
+    """The columns of both versions, by their name in the older one, and those of one alone;
+    of those of both the ones that are `widened` in the newer version, or `narrowed`."""
+
+    shared: dict[str, str]
+    only_in_older: tuple[str, ...]
+    only_in_newer: tuple[str, ...]
+    widened: tuple[str, ...]
+    narrowed: tuple[str, ...]
+
+
+def _columns(older: Snapshot, newer: Snapshot) -> _Columns:
+    shared, before, after = dict[str, str](), list[str](), list[str]()
+    widened, narrowed = list[str](), list[str]()
+    for match in match_schemas(older, newer):
+        if not isinstance(match, MatchedField) or len(match.path_after or match.path_before) != 1:
+            continue
+        if match.before is not None and match.after is not None:
+            shared[match.before.name] = match.after.name
+            kinds = match.before.data_type, match.after.data_type
+            if is_widening(*kinds):
+                widened.append(match.after.name)
+            elif is_widening(*reversed(kinds)):
+                narrowed.append(match.after.name)
+        elif match.before is not None:
+            before.append(match.before.name)
+        elif match.after is not None:
+            after.append(match.after.name)
+    return _Columns(shared=shared, only_in_older=tuple(before), only_in_newer=tuple(after),
+                    widened=tuple(widened), narrowed=tuple(narrowed))  # fmt: skip
+
+
+def _widened(rows: pa.Table, other: pa.Table, names: Sequence[str]) -> pa.Table:
+    """The rows with some columns as wide as the other side has them: 1 and 1.00 are the same."""
+    for name in names:
+        at = rows.schema.get_field_index(name)
+        try:
+            column = rows.column(at).cast(other.schema.field(name).type)
+        except pa.ArrowException:
+            continue  # a day of a year that no timestamp reaches
+        rows = rows.set_column(at, pa.field(name, column.type), column)
+    return rows
 
 
 def _are_tracked(older: Snapshot, newer: Snapshot) -> bool:
@@ -155,31 +224,31 @@ def _read(
     snapshot: Snapshot,
     files: pa.Table,
     names: Sequence[str],
-    watch: Watch,
+    most: int,
     *,
+    watch: Watch,
     tracked: bool,
 ) -> pa.Table | None:
-    """The rows of some files; None where there are too many."""
+    """The rows of some files; None where there are more than `most`."""
     extra = [_ROW_ID] if tracked else []
     request = build_request(layout_of(snapshot), names, extra)
     scan = RowScan(snapshot=snapshot, request=request, files=files)
     batches, held = [], 0
     for batch in scan.batches(watch=watch):
         held += batch.num_rows
-        if held > MOST_ROWS:
+        if held > most:
             return None
         batches.append(batch)
     return pa.Table.from_batches(batches, scan.schema)
 
 
-def _nothing(
-    older: Snapshot, newer: Snapshot, shared: dict[str, str], reason: str
-) -> RowDifferences:
-    request = build_request(layout_of(newer), list(shared.values()))
+def _nothing(older: Snapshot, newer: Snapshot, columns: _Columns, reason: str) -> RowDifferences:
+    request = build_request(layout_of(newer), list(columns.shared.values()))
     empty = request.schema.empty_table()
     return RowDifferences(
         older=older.version, newer=newer.version, inserted=empty, deleted=empty, before=empty,
-        after=empty, key=(), files_read=0, bytes_read=0, reason=reason,
+        after=empty, key=(), files_read=0, bytes_read=0, only_in_older=columns.only_in_older,
+        only_in_newer=columns.only_in_newer, reason=reason,
     )  # fmt: skip
 
 
@@ -192,8 +261,8 @@ def _compare(
     same = in_both(kinds)
     gone = before.take(_places(same[: len(images[0])]))
     new = after.take(_places(same[len(images[0]) :]))
-    chosen = (_ROW_ID,) if tracked else tuple(key or _find_key(gone, new))
-    pairs = _pairs(gone, new, chosen) if chosen else []
+    chosen = (_ROW_ID,) if tracked else tuple(key or _find_key(before, after, names))
+    pairs, repeated = _pairs(gone, new, chosen) if chosen else ([], 0)
     left, right = {old for old, _ in pairs}, {at for _, at in pairs}
     rest = [
         rows.take(pa.array([at for at in range(rows.num_rows) if at not in paired], pa.int64()))
@@ -207,6 +276,7 @@ def _compare(
         before=gone.take(pa.array([old for old, _ in pairs], pa.int64())).select(names),
         after=new.take(pa.array([at for _, at in pairs], pa.int64())).select(names),
         key=chosen if pairs else (),
+        num_repeated=repeated,
         files_read=0,
         bytes_read=0,
     )
@@ -222,27 +292,28 @@ def _places(same: Sequence[bool]) -> pa.Array:
     return pa.array([at for at, is_same in enumerate(same) if not is_same], pa.int64())
 
 
-def _find_key(gone: pa.Table, new: pa.Table) -> tuple[str, ...]:
-    """A column that tells the rows of both sides apart and that both sides share values of."""
-    if not gone.num_rows or not new.num_rows:
-        return ()
-    other = set(key_columns(new.slice(0, _LOOKED_AT)))
-    for name in key_columns(gone.slice(0, _LOOKED_AT)):
-        if name in other and _pairs(gone, new, (name,)):
-            return (name,)
-    return ()
+def _find_key(before: pa.Table, after: pa.Table, names: Sequence[str]) -> tuple[str, ...]:
+    """The first column named like a key that has no value twice on either side, among all rows
+    that were read: rows that differ are few, and many a column tells so few apart. Unrelated
+    rows would stand as one changed row by `status`, or by the key of something else."""
+    named = [name for name in names if is_named_like_a_key(name)]
+    other = set(key_columns(after.select(named)))
+    return next(((name,) for name in key_columns(before.select(named)) if name in other), ())
 
 
-def _pairs(gone: pa.Table, new: pa.Table, key: Sequence[str]) -> list[tuple[int, int]]:
-    """Places of the same row on both sides; none by a key that a side has twice."""
-    found: list[dict[str, int]] = []
-    for rows in (gone, new):
-        values = _keys(rows, key)
-        places = {text: at for at, text in enumerate(values)}
-        if len(places) < len(values):
-            return []
-        found.append(places)
-    return [(at, found[1][text]) for text, at in found[0].items() if text in found[1]]
+def _pairs(gone: pa.Table, new: pa.Table, key: Sequence[str]) -> tuple[list[tuple[int, int]], int]:
+    """Places of the same row on both sides, by keys that each side has once; and how many keys
+    a side has more than once."""
+    values = [_keys(rows, key) for rows in (gone, new)]
+    counts = [Counter(texts) for texts in values]
+    places = {text: at for at, text in enumerate(values[1])}
+    pairs = [
+        (at, places[text])
+        for at, text in enumerate(values[0])
+        if counts[0][text] == counts[1][text] == 1
+    ]
+    repeated = {text for texts in counts for text, number in texts.items() if number > 1}
+    return pairs, len(repeated)
 
 
 def _ask(  # the parameters of an answer
@@ -272,11 +343,14 @@ def _documents(found: RowDifferences, limit: int | None) -> Iterator[Document]:
         "num_deleted": found.deleted.num_rows,
         "num_changed": found.after.num_rows,
         "key": list(found.key),
+        "num_repeated": found.num_repeated,
         "inserted": some(found.inserted),
         "deleted": some(found.deleted),
         "changed": [{"before": old, "after": new} for old, new in changed],
         "files_read": found.files_read,
         "bytes_read": found.bytes_read,
+        "only_in_older": list(found.only_in_older),
+        "only_in_newer": list(found.only_in_newer),
         "reason": found.reason,
     }
 

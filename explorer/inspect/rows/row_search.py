@@ -123,7 +123,7 @@ def search_rows(  # what is searched for, where, how far, and who looks on
     watch = Watch(progress=progress, cancel=cancel)
     end = table.snapshot(progress=progress, cancel=cancel)
     predicate = parse_predicate(where, end.schema)
-    base = base_of(table, end, from_version)
+    base = base_of(table, end, from_version, watch)
     first = 0 if base is None else base.version + 1
     search = RowSearch(table, end, predicate, range(first, end.version + 1), most_files)
     at_start = None if base is None else search.begin(base, watch)
@@ -145,7 +145,7 @@ def search_rows(  # what is searched for, where, how far, and who looks on
     )
 
 
-def base_of(table: Table, end: Snapshot, from_version: int | None) -> Snapshot | None:
+def base_of(table: Table, end: Snapshot, from_version: int | None, watch: Watch) -> Snapshot | None:
     """The version with which the search begins; None where it begins with the first commit."""
     if from_version is not None:
         if isinstance(from_version, bool) or not 0 <= from_version <= end.version:
@@ -154,14 +154,31 @@ def base_of(table: Table, end: Snapshot, from_version: int | None) -> Snapshot |
                 reason=f"The versions of this table are 0 to {end.version}.",
                 remedy="Begin with one of them.",
             )
-        return None if from_version == 0 else table.snapshot(version=from_version - 1)
+        return None if from_version == 0 else _opened(table, from_version - 1, watch)
     listing = table.listing()
-    run = contiguous_run(listing.commits)
-    if run and run[0] == 0:
+    # commits after a gap are no part of what an older version was built from
+    run = contiguous_run(tuple(at for at in listing.commits if at <= end.version))
+    if not run or run[-1] < end.version:
+        return end
+    if run[0] == 0:
         return None
-    lowest = end.version if not run else run[0] - 1
+    lowest = run[0] - 1
     opens = openable_versions(listing)
-    return table.snapshot(version=next(version for version in opens if version >= lowest))
+    return _opened(table, next(version for version in opens if version >= lowest), watch)
+
+
+def _opened(table: Table, version: int, watch: Watch) -> Snapshot:
+    return table.snapshot(version=version, progress=watch.progress, cancel=watch.cancel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Base:
+    """The version with which a search begins: its layout, itself as the newest version names
+    its columns (None where that is not possible), and the files that may hold a matching row."""
+
+    layout: OwnLayout
+    seen: Snapshot | None
+    kept: pa.Table
 
 
 class RowSearch:
@@ -199,6 +216,8 @@ class RowSearch:
         self.found: list[pa.RecordBatch] = []
         self.num_rows = self.num_base = self.files_read = self.bytes_read = 0
         self.unread: list[tuple[int, str, str]] = []
+        self.recorded: set[int] = set()
+        """Versions whose changes the writer recorded itself."""
         self.is_cut = False
 
     @property
@@ -206,20 +225,30 @@ class RowSearch:
         """The files that were named, in the first version and by the commits after it."""
         return self.num_base + self.candidates.num_actions
 
-    def begin(self, base: Snapshot, watch: Watch) -> pa.Table:
-        """The matching rows of the version with which it begins."""
+    def prepare(self, base: Snapshot) -> _Base:
+        """Learn the layout of the version with which it begins and which of its files may hold
+        a matching row; no file is read."""
         state = TableState(protocol=base.protocol, metadata=base.metadata)
         layout = self.layouts.begin_with(base.version, state)
         self.num_base = base.num_files
+        seen = None
+        if layout.seen is None:
+            kept = base.files(["path", "size"])
+        else:
+            seen = base.described_by(layout.seen.protocol, layout.seen.metadata)
+            kept = plan_scan(seen, self.predicate).kept
+        self.candidates.begin_with(kept.column("path").to_pylist())
+        return _Base(layout=layout, seen=seen, kept=kept)
+
+    def begin(self, base: Snapshot, watch: Watch) -> pa.Table:
+        """The matching rows of the version with which it begins."""
+        found = self.prepare(base)
+        layout, seen, kept = found.layout, found.seen, found.kept
         schema = replace(self.request, predicate=self.predicate).schema
-        if layout.seen is None or layout.request is None:
-            paths = base.files(["path"]).column("path").to_pylist()
-            self.candidates.begin_with(paths)
+        if seen is None or layout.request is None:
+            paths = kept.column("path").to_pylist()
             self.unread += [(base.version, path, layout.reason) for path in paths]
             return pa.Table.from_batches([], schema)
-        seen = base.described_by(layout.seen.protocol, layout.seen.metadata)
-        kept = plan_scan(seen, self.predicate).kept
-        self.candidates.begin_with(kept.column("path").to_pylist())
         if kept.num_rows > self.most_files:
             self.is_cut, self.last, self.num_base = True, base.version, 0
             return pa.Table.from_batches([], schema)
@@ -313,6 +342,8 @@ class RowSearch:
             except DeltaError as error:
                 self._missed(commit.version, change.file.path, error)
         rows = pa.Table.from_batches(batches, self.schema)
+        if is_recorded:
+            self.recorded.add(commit.version)
         return rows if is_recorded or not rows.num_rows else _net(rows, self.feed.range.end)
 
     def _reason(self, version: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,15 @@ def test_many_small_files_ask_for_a_compaction_with_its_cost_and_benefit(tmp_pat
     assert (step.operation, dict(step.arguments)) == ("optimize", {"what": "compact"})
     assert step.cost == "Rewrites 120.0 KiB."
     assert step.benefit == "119 fewer files to open."
+
+
+def test_more_things_than_are_shown_are_counted(tmp_path: Path) -> None:
+    found = look.advice_by_log(explorer.open_table(lake(tmp_path, 120, 1024).root))
+    many = replace(found, steps=found.steps * 12)
+    assert (len(many.first), many.sentence.partition(".")[0]) == (
+        3,
+        "12 things to do; the first 3 are shown",
+    )
 
 
 def test_a_file_that_is_gone_comes_first_and_only_a_listing_finds_it(tmp_path: Path) -> None:

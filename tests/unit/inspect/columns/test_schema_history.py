@@ -69,6 +69,11 @@ def test_each_version_tells_its_fields_and_one_that_repeats_the_schema_is_left_o
         (0, "created", "", None, "1 column: id"),
     ]
     assert changes_of(folder, 2)[0][0] == 2
+    fourth = look.schema_history(explorer.open_table(folder.root), 4)
+    assert look.schema_history_sentence(fourth).endswith(
+        "last in version 4: nullability of 1 column changed, comment of 1 changed, 1 widened, "
+        "default of 1 changed."
+    )
     added = look.schema_history(explorer.open_table(folder.root)).to_pylist()[5]
     assert (added["operation"], added["user_name"], added["engine_info"]) == (
         "ADD COLUMNS",
@@ -77,7 +82,7 @@ def test_each_version_tells_its_fields_and_one_that_repeats_the_schema_is_left_o
     )
     assert (added["log_file"], added["line"]) == ("00000000000000000002.json", 2)
     sentence = look.schema_history_sentence(look.schema_history(explorer.open_table(folder.root)))
-    assert sentence == "The schema changed in 3 versions, last in version 5: 1 dropped."
+    assert sentence == "The schema changed in 3 versions, last in version 5: 1 column dropped."
 
 
 def test_a_rename_under_mapping_is_one_and_the_marks_of_identity_columns_are_none(
@@ -129,6 +134,22 @@ def test_a_schema_that_cannot_be_read_is_told_and_the_next_is_held_against_the_l
         (1, "unreadable", ""),
         (0, "created", ""),
     ]
+
+
+def test_a_first_schema_that_cannot_be_read_is_not_told_as_a_log_that_is_gone(
+    folder: LogFolder,
+) -> None:
+    folder.commit(0, [PROTOCOL, metadata(schemaString="{")])
+    folder.commit(1, [add("a")])
+    folder.commit(2, [table_of(ID)])
+    frame = look.schema_history(explorer.open_table(folder.root))
+    assert [row[:2] for row in changes_of(folder)] == [(2, "known"), (0, "unreadable")]
+    assert frame["meaning"][0].as_py() == "No earlier version has a schema that can be read."
+    assert frame["version_exact"].to_pylist() == [True, True]
+    assert look.schema_history_sentence(frame) == (
+        "The schema changed in 1 version, last in version 0: schema unreadable. What was before "
+        "version 2 is not known: no schema there can be read."
+    )
 
 
 def test_a_longer_log_is_read_on_from_the_last_commit(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,19 @@ def test_counts_of_the_actions_take_the_place_of_metrics_that_are_missing() -> N
     assert told(None, {}, {}, counts).startswith("committed 12 rows removed, 1 file added")
 
 
+def test_rows_of_files_that_were_rewritten_are_not_told_as_rows_that_changed() -> None:
+    where = {"predicate": '["(id#1 = 3)"]'}
+    counts = CommitCounts(rows_added=97, rows_removed=100, files_added=1, files_removed=1)
+    assert told("DELETE", where, {}, counts) == "deleted 3 rows where id = 3"
+    assert told("UPDATE", where, {}, counts) == "updated rows where id = 3"
+    assert told("UPDATE", {}, {}, counts) == "updated all rows"
+    half = CommitCounts(rows_removed=100)
+    assert told("DELETE", where, {}, half) == "deleted rows where id = 3"
+    assert told("TRUNCATE", {}, {}, half) == "deleted all rows"
+    more = CommitCounts(rows_added=9, rows_removed=1)
+    assert told("DELETE", where, {}, more) == "deleted rows where id = 3"
+
+
 def test_every_operation_is_told_without_parameters_metrics_or_counts() -> None:
     """Nothing of them is promised, and what is there may be of any form."""
     for operation in [*_TOLD, "SOMETHING NEW"]:
@@ -153,6 +167,15 @@ def test_every_operation_is_told_without_parameters_metrics_or_counts() -> None:
             did = told(operation, dict.fromkeys(names, text), {"numDeletedRows": text})
             assert did, operation
             assert did.split()[0].islower(), did
+
+
+@pytest.mark.parametrize("features", ["5", "true", '"abc"', '{"a": 1}', "[5, [1]]"])
+def test_features_that_are_no_list_of_names_are_not_told(features: str) -> None:
+    asked = f'{{"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": {features}}}'
+    did = told("UPGRADE PROTOCOL", {"newProtocol": asked})
+    assert did == "changed the protocol to reader 3, writer 7"
+    asked = asked.replace("3", "true")
+    assert told("UPGRADE PROTOCOL", {"newProtocol": asked}) == "changed the protocol"
 
 
 def test_the_user_is_named_before_the_sign_of_an_address() -> None:
@@ -167,6 +190,31 @@ def test_the_user_is_named_before_the_sign_of_an_address() -> None:
 def test_a_long_condition_is_cut() -> None:
     where = {"predicate": f'["(name#1 = {"x" * 5_000})"]'}
     assert len(told("DELETE", where)) <= 400
+
+
+def test_a_condition_of_very_many_brackets_is_told_as_it_was_written() -> None:
+    """Taking each apart would look through all of it as often."""
+    many = "(" * 1_500 + "a#1 = 1" + ")" * 1_500
+    start = time.process_time()
+    assert look.commit_condition({"predicate": many}) == many.replace("#1", "")
+    assert told("DELETE", {"predicate": many}).startswith("deleted rows where (((((")
+    assert time.process_time() - start < 0.1
+    few = "(" * 50 + "a#1 = 1" + ")" * 50
+    assert look.commit_condition({"predicate": few}) == "a = 1"
+
+
+@pytest.mark.parametrize(
+    ("predicate", "condition"),
+    [
+        ("ref#7 = 'order#12' AND b#3L = 1", "ref = 'order#12' AND b = 1"),
+        ('ref = "a#1" OR `col#2`#5L > 3', 'ref = "a#1" OR `col#2` > 3'),
+        ("name#1 = O'Brien AND b#2 = 1", "name = O'Brien AND b = 1"),
+        ("((a#1 >= 1 OR b#2 = 3) AND (a#1 < 9))", "(a >= 1 OR b = 3) and a < 9"),
+        ("((a#1 >= 1) AND (a#1 < 9 OR b#2 = 3))", "a >= 1 and (a < 9 OR b = 3)"),
+    ],
+)
+def test_quoted_text_stays_and_an_or_is_no_part_of_a_bound(predicate: str, condition: str) -> None:
+    assert told("DELETE", {"predicate": predicate}) == f"deleted rows where {condition}"
 
 
 def test_history_and_timeline_hold_conditions_without_ids(tmp_path: Path) -> None:

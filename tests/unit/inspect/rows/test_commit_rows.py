@@ -13,6 +13,8 @@ import explorer.inspect as look
 from explorer import pipeline
 from explorer.errors import CancelledError, NotFoundError
 from explorer.progress import Cancel
+from tests.change_feeds import Feed
+from tests.tables import add
 
 SCHEMA = "id BIGINT, name STRING, amount DOUBLE"
 
@@ -87,6 +89,18 @@ def test_rows_of_columns_that_were_replaced_are_said_to_be_missing(tmp_path: Pat
     found = look.commit_rows(explorer.open_table(uri), 2)
     assert found.rows.column("_change_type").to_pylist() == ["insert"]
     assert [problem.kind for problem in found.problems] == ["schema_mismatch"]
+
+
+def test_a_file_of_another_table_is_told_with_its_rows(tmp_path: Path) -> None:
+    feed = Feed(tmp_path / "t")
+    feed.file("own", id=[1])
+    feed.file("foreign", x=[1, 2])
+    feed.commit(add("own"), add("foreign"))
+    found = look.commit_rows(explorer.open_table(feed.folder.root), 1)
+    assert found.rows.column("id").to_pylist() == [1, None, None]
+    (problem,) = found.problems
+    assert problem.problem.startswith("1 data file has no column in common with the table")
+    assert "'foreign'" in problem.reason
 
 
 def test_files_that_are_gone_and_readers_that_leave_are_told(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from explorer.progress import Cancel
 from tests.change_feeds import Feed, hiding
 from tests.data_tables import field, struct
 from tests.demo_story import LATELY, copy_demo
-from tests.tables import add, metadata, remove
+from tests.tables import FEATURE_PROTOCOL, add, metadata, remove
 
 PLAIN = metadata(
     schemaString=json.dumps(struct(field("id", "long"), field("v", "long"), field("w", "long")))
@@ -85,6 +85,41 @@ def test_what_is_not_known_says_why(feed: Feed) -> None:
     assert "could not be read" in gone.sentence
 
 
+def test_files_of_the_version_before_a_span_are_not_read(feed: Feed) -> None:
+    """They hold no change; a limit of files is spent on those that commits touched."""
+    for at in range(3):
+        feed.file(f"n{at}", id=[90 + at], v=[0], w=[0])
+        feed.commit(add(f"n{at}"))
+    for _ in range(70):
+        feed.commit({"commitInfo": {"operation": "WRITE"}})
+    feed.file("a", id=[2], v=[0], w=[0])
+    feed.commit(add("a"))
+    found = blame(feed, most_files=1)
+    assert (found.files_read, found.is_cut, found.first) == (1, False, 43)
+    assert told(found)["v"] == ("inserted", 74)
+
+
+@pytest.mark.parametrize(
+    ("operation", "kind", "says"),
+    [
+        ("UPDATE", ("unknown", None), "version 2 changed the row so that it matches"),
+        ("MERGE", ("inserted", 2), "version 2 was a MERGE"),
+        ("WRITE", ("inserted", 2), None),
+    ],
+)
+def test_a_row_that_did_not_match_before_an_update_was_not_inserted_by_it(
+    feed: Feed, operation: str, kind: tuple[str, int | None], says: str | None
+) -> None:
+    feed.file("a", id=[1, 2], v=[0, 0], w=[0, 0])
+    feed.commit(add("a"))
+    feed.file("b", id=[1, 2], v=[0, 5], w=[0, 0])
+    feed.commit({"commitInfo": {"operation": operation}}, remove("a"), add("b"))
+    found = blame(feed, "v = 5")
+    assert told(found)["id"] == kind
+    reason = found.cells["reason"][0].as_py()
+    assert reason is None if says is None else says in reason
+
+
 def test_a_log_that_was_cleaned_knows_what_it_still_has(feed: Feed) -> None:
     changed_twice(feed)
     place = feed.folder
@@ -95,6 +130,19 @@ def test_a_log_that_was_cleaned_knows_what_it_still_has(feed: Feed) -> None:
     found = blame(feed)
     assert told(found) == {"id": ("unknown", None), "v": ("changed", 2), "w": ("unknown", None)}
     assert "the log before that is gone" in found.cells["reason"][0].as_py()
+
+
+def test_a_version_before_a_gap_of_the_log_is_searched_by_the_commits_before_it(
+    feed: Feed,
+) -> None:
+    changed_twice(feed)
+    place = feed.folder
+    place.checkpoint(6, [FEATURE_PROTOCOL, PLAIN, add("b", **hiding(0, 1)), add("c"), add("d")])
+    place.commit(7, [{"commitInfo": {"operation": "WRITE"}}])
+    found = blame(feed, version=4)
+    assert (found.first, told(found)["v"], told(found)["w"]) == (0, ("changed", 2), ("inserted", 1))
+    assert blame(feed, version=6).first == 7
+    assert set(told(blame(feed, version=7)).values()) == {("unknown", None)}
 
 
 @pytest.mark.parametrize("where", ["id = 77", "id < 9", "nope = 1"])

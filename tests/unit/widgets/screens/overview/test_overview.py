@@ -74,7 +74,7 @@ def test_what_to_do_first_leads_to_its_plan_and_its_reason(tmp_path: Path) -> No
 def test_the_files_are_looked_at_when_they_are_asked_for(tmp_path: Path) -> None:
     page = Page().open(lake(tmp_path).root)
     page.do("files")
-    assert "things to do." in page.html  # none of the files is there
+    assert "things to do" in page.html  # none of the files is there
     assert "have not been looked at" not in page.html
     assert "Plan it" in page.html
     assert page.state.health == "error"

@@ -73,6 +73,6 @@ def test_the_history_of_the_schema_leads_from_a_field_to_its_commit(tmp_path: Pa
         schema = json.dumps(struct(*fields))
         log.commit(version, [*([] if version else [PROTOCOL]), metadata(schemaString=schema)])
     page = Page().open(log.root, view="schema")
-    assert "The schema changed in 1 version, last in version 1: 1 added." in page.html
+    assert "The schema changed in 1 version, last in version 1: 1 column added." in page.html
     page.do("commit", "1")
     assert (page.state.view, page.state.version) == ("timeline", 1)
