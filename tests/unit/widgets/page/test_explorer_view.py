@@ -118,6 +118,14 @@ def test_a_place_without_a_table_becomes_a_notice(tmp_path: Path) -> None:
     assert page.state.notice.remedy
 
 
+def test_a_place_that_is_being_opened_is_told_without_credentials() -> None:
+    page = Page()
+    told: list[str] = []
+    page.state.param.watch(lambda event: told.append(event.new), "opening")
+    page.open("nowhere://ann:hunter2@host/t?sig=hunter2")
+    assert told == ["nowhere://host/t", ""]
+
+
 def test_an_open_table_stays_when_another_cannot_be_opened(tmp_path: Path) -> None:
     page = Page().open(shop(tmp_path / "a"))
     page.open(tmp_path / "nowhere")

@@ -17,7 +17,10 @@ from tests.change_feeds import Feed
 from tests.tables import PROTOCOL, SCHEMA, LogFolder, add, metadata, remove
 from tests.unit.widgets.page.test_explorer_view import Page
 from widgets.session.asking import Question
+from widgets.session.page_services import OpenTables
+from widgets.session.tables import TableService
 from widgets.session.work import InlineRunner
+from widgets.state import render_address
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
 
@@ -338,3 +341,45 @@ def test_another_table_is_compared_with_and_goes_into_the_address(tmp_path: Path
     assert 'role="alert"' in page.html
     page.do("other", "")
     assert "From version 0 to 1" in page.html
+
+
+SECRET = "hunter2"
+
+
+def test_a_place_with_credentials_is_shown_without_them_and_opened_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = people(tmp_path), people(tmp_path, "copy")
+    asked, opened = [], OpenTables.open
+
+    def open_one(tables: OpenTables, target: str) -> TableService:
+        asked.append(target)
+        return opened(tables, str(there) if target.startswith("https:") else target)
+
+    monkeypatch.setattr(OpenTables, "open", open_one)
+    place = f"https://ann:{SECRET}@host/copy?sig={SECRET}"
+    page = Page().open(here, view="compare", version=1)
+    page.do("other", place)
+    assert page.state.other == "https://host/copy"
+    assert "From version 1 here to version 2 of copy" in page.html
+    linked = Page().open(here, view="compare", version=1, other=place)
+    for one in (page, linked):
+        assert SECRET not in one.html + render_address(one.state.address)
+        assert "https://host/copy" in one.html
+    assert {target for target in asked if target.startswith("https:")} == {place}
+    page.do("other", f"https://host/copy?sig={SECRET}2")  # the same place with another key
+    assert asked[-1] == f"https://host/copy?sig={SECRET}2"
+    page.do("other", "https://host/copy")
+    assert asked[-1] == f"https://host/copy?sig={SECRET}2"
+    assert SECRET not in page.html
+
+
+def test_another_table_whose_place_is_none_is_said_to_be_none(tmp_path: Path) -> None:
+    page = Page().open(people(tmp_path), view="compare", version=2, older=1)
+    page.do("other", "file://elsewhere/copy")
+    assert "This file: URL names another host." in page.html
+    assert (page.state.other, page.state.older) == ("", 1)
+    page.open(page.state.table, view="compare", version=2, other="file://elsewhere/copy", older=9)
+    assert page.state.notice is not None
+    assert "no such table to compare with" in page.state.notice.reason
+    assert (page.state.other, page.state.older) == ("", None)
