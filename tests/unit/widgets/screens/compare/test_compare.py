@@ -20,7 +20,7 @@ from widgets.session.asking import Question
 from widgets.session.page_services import OpenTables
 from widgets.session.tables import TableService
 from widgets.session.work import InlineRunner
-from widgets.state import render_address
+from widgets.state import Address, render_address
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
 
@@ -166,9 +166,20 @@ def test_a_commit_leads_to_its_comparison(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path), view="timeline", version=2)
     page.do("compare", "latest")
     assert (page.state.view, page.state.older, page.state.version) == ("compare", 2, 4)
-    page.state.param.update(view="timeline", version=2)
+    page.state.param.update(view="timeline", version=2, older=3, other="/lake/copy")
     page.do("compare", "previous")
-    assert (page.state.view, page.state.older, page.state.version) == ("compare", None, 2)
+    assert page.state.address == Address(table=page.state.table, version=2, view="compare")
+    page.state.param.update(view="timeline", version=2, other="/lake/copy")
+    page.do("compare", "latest")
+    assert (page.state.older, page.state.version, page.state.other) == (2, 4, "")
+
+
+def test_a_table_that_is_opened_is_not_compared_with_what_the_last_one_was(tmp_path: Path) -> None:
+    page = Page().open(people(tmp_path), view="compare", version=1)
+    page.do("other", str(people(tmp_path, "copy")))
+    page.explorer._open_beside(str(orders(tmp_path)))
+    assert (page.state.view, page.state.older, page.state.other) == ("compare", None, "")
+    assert "From version 3 to 4" in page.html
 
 
 class Later:
