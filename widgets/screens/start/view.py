@@ -70,7 +70,10 @@ class Picker:
             listed = html('<a href="./">All tables</a>')
         chosen = NOTHING
         if current and len(choices) > 1:
-            labels = _distinct({uri: short_name(uri) for uri in choices[:MOST_CHOICES]})
+            listed_ones = choices[:MOST_CHOICES]
+            if current not in listed_ones:
+                listed_ones = (current, *listed_ones[:-1])
+            labels = _distinct({uri: short_name(uri) for uri in listed_ones})
             options = join(
                 html(
                     '<option value="{}"{}>{}</option>',
