@@ -1,7 +1,7 @@
 // HTML that the server has built and escaped, and what a person does in it.
 //
 // [data-do] sends {action, value} on click, Enter or (inputs) after typing,
-// with data-when="enter" only then;
+// with data-when="enter" only then, and with data-clears it is empty after that;
 // [data-key] is clicked by that key anywhere on the page; [data-copy] copies
 // the text of the element with that id; the last [data-reveal] is scrolled into view when
 // its value is new; the last [data-land] takes the focus then, if what had it is gone.
@@ -414,7 +414,8 @@ export function render({model, el}) {
     if (event.key === "Enter" && element.matches("input[data-do]")) {
       send(element, element.value)
       const menu = element.closest("[data-menu]")
-      if (menu !== null) { element.value = ""; close_menus(menu) }
+      if (menu !== null || element.dataset.clears !== undefined) { element.value = "" }
+      close_menus(menu)
     }
     if (event.key === "Escape" && element.closest("[data-menu][open]") !== null) {
       const menu = element.closest("[data-menu]")

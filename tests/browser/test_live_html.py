@@ -141,6 +141,17 @@ def test_what_is_typed_outlasts_that_examples_and_offers_come_later(part: Page) 
     assert part.locator("input").input_value() == ""
 
 
+def test_a_field_that_clears_holds_nothing_once_it_was_sent(part: Page) -> None:
+    field = '<input type="text" data-do="open" data-when="enter" data-as="{}"{}>'
+    redraw(part, field.format("a", " data-clears") + field.format("b", ""))
+    for at in range(2):
+        part.locator("input").nth(at).fill("s3://lake?sig=x")
+        part.keyboard.press("Enter")
+    assert [one["value"] for one in heard(part)] == ["s3://lake?sig=x"] * 2
+    assert part.locator("input").first.input_value() == ""
+    assert part.locator("input").last.input_value() == "s3://lake?sig=x"
+
+
 def test_what_is_unfolded_and_how_far_it_is_scrolled_outlast_a_redraw(part: Page) -> None:
     def html(number: int) -> str:
         rows = f"{number}<br>" * 200

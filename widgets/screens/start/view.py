@@ -253,7 +253,7 @@ MOST_CHOICES = 200
 
 _ANOTHER = html(
     '<label class="dx-beside">Open another table<input type="text" data-do="open" '
-    'data-when="enter" data-as="beside" placeholder="Path or URL, then Enter" '
+    'data-when="enter" data-clears data-as="beside" placeholder="Path or URL, then Enter" '
     'autocomplete="off" spellcheck="false"></label>'
 )
 _FIELD = html("""

@@ -20,6 +20,14 @@ def services(*offered: str) -> PageServices:
     )  # fmt: skip
 
 
+def test_what_was_opened_from_beside_a_table_does_not_stay_in_the_field() -> None:
+    opened: list[str] = []
+    picker = Picker(services(), PageState(table="/lake/a"), opened.append)
+    assert re.search(r'<input type="text" data-do="open"[^>]* data-clears\b', picker.beside.html)
+    picker.beside._handle_msg({"action": "open", "value": " s3://lake/b?sig=x "})
+    assert opened == ["s3://lake/b?sig=x"]
+
+
 def test_the_open_table_is_the_chosen_one_however_many_there_are() -> None:
     offered = [f"/lake/{at:03}" for at in range(MOST_CHOICES + 9)]
     for current in (offered[-1], offered[4], "/elsewhere"):
