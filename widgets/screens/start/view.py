@@ -222,9 +222,10 @@ class StartView:
         progress = self._summaries.progress
         waiting = NOTHING if progress is None else render_waiting(_in_words(progress))
         problems = join(render_problem(problem) for problem in self._summaries.problems())
+        is_filtered = self._filter or self._finding
         table = render_table(
             "Tables", CATALOG_COLUMNS, rows, sort=self._sort,
-            empty="No table fits the filter." if self._filter else "No table was found.",
+            empty="No table fits the filter." if is_filtered else "No table was found.",
         )  # fmt: skip
         return html(
             '<h3>Tables</h3><p class="dx-muted">{}</p>{}'

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html import unescape
+from typing import Any
 
-from widgets.screens.start.view import MOST_CHOICES, Picker
+import pytest
+
+from widgets.screens.start.view import MOST_CHOICES, Picker, StartView
 from widgets.session.access import Access
+from widgets.session.catalog import Offered
 from widgets.session.page_services import OpenTables, PageServices
 from widgets.session.recents import Recents
+from widgets.session.table_summaries import TableSummaries, TableSummary
 from widgets.session.work import InlineRunner
 from widgets.state import PageState
 
 
-def services(*offered: str) -> PageServices:
+def services(*offered: str, summaries: Any = None) -> PageServices:
     return PageServices(
         runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents(),
-        offered=offered,
+        offered=offered, summaries=summaries,
     )  # fmt: skip
 
 
@@ -35,3 +41,24 @@ def test_the_open_table_is_the_chosen_one_however_many_there_are() -> None:
         options = re.findall(r'<option value="([^"]*)"( selected)?>', picker.tables.html)
         assert [unescape(uri) for uri, is_chosen in options if is_chosen] == [current]
         assert len(options) == MOST_CHOICES
+
+
+def test_a_finding_that_no_table_has_any_more_can_be_released(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    summaries = TableSummaries([Offered(target="/lake/a")])
+    known = TableSummary(shown="/lake/a", name="a", findings=("small files",), is_waiting=False)
+    mended = replace(known, findings=())
+    found = [known]
+    monkeypatch.setattr(summaries, "list", lambda: tuple(found))
+    monkeypatch.setattr(summaries, "follow", lambda _: None)
+    start = StartView(services(summaries=summaries), PageState(), lambda _: None)
+    start._list._handle_msg({"action": "finding", "value": "small files"})
+    assert 'aria-pressed="true">small files <small>1</small>' in start._list.html
+    found[:] = [mended]
+    start._changed()
+    assert "No table fits the filter." in start._list.html
+    assert 'aria-pressed="true">small files <small>0</small>' in start._list.html
+    start._list._handle_msg({"action": "finding", "value": "small files"})
+    assert 'data-value="/lake/a"' in start._list.html
+    assert 'data-do="finding"' not in start._list.html
