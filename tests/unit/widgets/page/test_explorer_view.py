@@ -28,12 +28,14 @@ NAMES = sorted(entry.name for entry in (CORPUS / "tables").iterdir()) if MANIFES
 class Page:
     """An explorer with its state, and all HTML that it shows."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_address: bool = False) -> None:
         self.state = PageState()
+        runner = InlineRunner()
+        runner.is_background = has_address
         services = PageServices(
-            runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents()
+            runner=runner, tables=OpenTables(), access=Access(), recents=Recents()
         )
-        self.explorer = Explorer(services, self.state)
+        self.explorer = Explorer(services, self.state, has_address=has_address)
 
     def open(self, place: Path | str, **where: object) -> Page:
         self.explorer.open(Address(table=str(place), **where))  # type: ignore[arg-type]
