@@ -1,7 +1,7 @@
 // HTML that the server has built and escaped, and what a person does in it.
 //
 // [data-do] sends {action, value} on click, Enter or (inputs) after typing,
-// with data-when="enter" only then;
+// with data-when="enter" only then, and with data-clears it is empty after that;
 // [data-key] is clicked by that key anywhere on the page; [data-copy] copies
 // the text of the element with that id; the last [data-reveal] is scrolled into view when
 // its value is new; the last [data-land] takes the focus then, if what had it is gone.
@@ -10,7 +10,7 @@
 // [data-submit] sends the named fields of its [data-form] as JSON, and can be pressed once
 // each field that is required or [data-expected] holds what it must. A link with [data-do] is
 // followed by its address where it is to open elsewhere. A details[data-menu] closes once
-// something in it is chosen, or something else is.
+// something in it is chosen, or something else is, and not when it is copied.
 //
 // Rows with [data-do] are gone through by the arrows, or j and k, within their table.
 //
@@ -252,11 +252,12 @@ const close_names = (field, list) => {
 }
 
 // Whether a key was for the list.
-const steer_names = (field, list, key) => {
+const steer_names = (field, list, {key, shiftKey}) => {
   if (list.hidden) { return false }
   const items = [...list.children]
   const at = items.findIndex((item) => item.getAttribute("aria-selected") === "true")
   if (key === "Escape") { close_names(field, list); return true }
+  if (key === "Tab" && shiftKey) { close_names(field, list); return false }  // the way back
   if (key === "ArrowDown" || key === "ArrowUp") {
     const next = key === "ArrowDown" ? (at + 1) % items.length : (at <= 0 ? items.length : at) - 1
     items.forEach((item, place) => item.setAttribute("aria-selected", String(place === next)))
@@ -371,8 +372,9 @@ export function render({model, el}) {
       if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) { return }
       event.preventDefault()
     }
-    close_menus(element.closest("[data-menu]"))
+    // what was copied, or is to be selected instead, is told in the menu, which stays open for it
     if (element.dataset.copy) { copy(element); return }
+    close_menus(element.closest("[data-menu]"))
     send(element, element.dataset.submit === undefined ? undefined : collect(element.closest("[data-form]")))
   })
   root.addEventListener("focusin", (event) => {
@@ -406,7 +408,7 @@ export function render({model, el}) {
   })
   root.addEventListener("keydown", (event) => {
     const element = event.target
-    if (element.matches("[data-names]") && steer_names(element, names, event.key)) {
+    if (element.matches("[data-names]") && steer_names(element, names, event)) {
       event.preventDefault()
       event.stopPropagation()
       return
@@ -414,7 +416,8 @@ export function render({model, el}) {
     if (event.key === "Enter" && element.matches("input[data-do]")) {
       send(element, element.value)
       const menu = element.closest("[data-menu]")
-      if (menu !== null) { element.value = ""; close_menus(menu) }
+      if (menu !== null || element.dataset.clears !== undefined) { element.value = "" }
+      close_menus(menu)
     }
     if (event.key === "Escape" && element.closest("[data-menu][open]") !== null) {
       const menu = element.closest("[data-menu]")

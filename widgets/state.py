@@ -251,6 +251,19 @@ class PageState(param.Parameterized):
         """Where the page is now."""
         return Address(**{name: getattr(self, name) for name in ADDRESSED})
 
+    @property
+    def since(self) -> int | None:
+        """The version to compare with where it is one of the open table, not of `other`."""
+        return None if self.other else self.older
+
+    def compare(self, version: int | None, older: int | None = None) -> None:
+        """Compare two versions of the open table; without `older`, with the one before."""
+        self.param.update(version=version, older=older, other="", view="compare")
+
+    def select_range(self, older: int | None, version: int | None) -> None:
+        """Select two versions of the open table; another one is no longer compared with."""
+        self.param.update(older=older, version=version, other="")
+
     def find_version(self, text: str) -> int | None:
         """The version of the open table that was typed or clicked; None where there is none."""
         version, latest = parse_version(text), self.latest

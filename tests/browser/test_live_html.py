@@ -141,6 +141,53 @@ def test_what_is_typed_outlasts_that_examples_and_offers_come_later(part: Page) 
     assert part.locator("input").input_value() == ""
 
 
+def test_a_field_that_clears_holds_nothing_once_it_was_sent(part: Page) -> None:
+    field = '<input type="text" data-do="open" data-when="enter" data-as="{}"{}>'
+    redraw(part, field.format("a", " data-clears") + field.format("b", ""))
+    for at in range(2):
+        part.locator("input").nth(at).fill("s3://lake?sig=x")
+        part.keyboard.press("Enter")
+    assert [one["value"] for one in heard(part)] == ["s3://lake?sig=x"] * 2
+    assert part.locator("input").first.input_value() == ""
+    assert part.locator("input").last.input_value() == "s3://lake?sig=x"
+
+
+def test_a_menu_stays_open_while_it_tells_that_its_text_is_copied(part: Page) -> None:
+    menu = (
+        '<details data-menu><summary>Place</summary><code id="p">/lake/a</code>'
+        '<button data-copy="p">Copy</button><button data-do="go" data-value="1">Go</button>'
+        "</details>"
+    )
+    redraw(part, menu)
+    part.evaluate(
+        "Object.defineProperty(navigator, 'clipboard',"
+        " {value: {writeText: async (text) => { window.copied = text }}})"
+    )
+    part.get_by_text("Place").click()
+    part.get_by_text("Copy", exact=True).click()
+    part.get_by_text("Copied", exact=True).wait_for()
+    assert part.evaluate("window.copied") == "/lake/a"
+    part.get_by_text("Go").click()
+    assert part.evaluate("document.querySelector('details').open") is False
+    assert heard(part) == [{"action": "go", "value": "1"}]
+
+
+def test_the_way_back_out_of_a_field_takes_no_name_over(part: Page) -> None:
+    field = "<input data-do='where' data-when='enter' data-names='[\"region\"]'>"
+    redraw(part, f"<button>before</button>{field}")
+    part.locator("input").press_sequentially("reg")
+    part.get_by_role("option", name="region").wait_for()
+    part.keyboard.press("Shift+Tab")
+    assert part.locator("input").input_value() == "reg"
+    assert part.evaluate("document.activeElement.textContent") == "before"
+    part.keyboard.press("Tab")
+    part.keyboard.press("End")
+    part.keyboard.press("Backspace")
+    part.get_by_role("option", name="region").wait_for()
+    part.keyboard.press("Tab")
+    assert part.locator("input").input_value() == "region "
+
+
 def test_what_is_unfolded_and_how_far_it_is_scrolled_outlast_a_redraw(part: Page) -> None:
     def html(number: int) -> str:
         rows = f"{number}<br>" * 200

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from explorer.errors import Problem
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.session.tables import Figures, Identity, Overview
-from widgets.state import HEALTH_WORDS, VIEWS, Notice, PageState
+from widgets.state import ADDRESSED, HEALTH_WORDS, VIEWS, Notice, PageState
 from widgets.text import cut, format_count, last_part
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import (
@@ -48,9 +48,8 @@ class HeaderView:
         state.param.watch(
             lambda *_: self._draw_notices(), ["notice", "opening", "newer", "gone", "refreshing"]
         )
-        state.param.watch(
-            lambda *_: self._draw_line(), ["table", "version", "latest", "health", "view"]
-        )
+        # its links hold the whole address
+        state.param.watch(lambda *_: self._draw_line(), [*ADDRESSED, "latest", "health"])
         self._draw()
 
     def show(self, overview: Overview) -> None:

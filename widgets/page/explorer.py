@@ -9,7 +9,8 @@ from typing import Any, Protocol
 import panel as pn
 import param
 
-from explorer.errors import Problem
+from explorer.errors import DeltaError, Problem
+from explorer.storage.location import parse_location
 from widgets.page._header import HeaderView
 from widgets.page._palette import Palette
 from widgets.page._reading import StateReader
@@ -140,7 +141,7 @@ class Explorer:
         is_open = address.table == self._state.table
         before = self._state.address
         self._state.param.update(
-            opening="" if is_open else address.table,
+            opening="" if is_open else _shown(address.table),
             refreshing=is_open,
             notice=_complain(complaints or []),
         )
@@ -304,9 +305,12 @@ class Explorer:
 
     def _go(self, address: Address, complaints: list[str]) -> None:
         version, wrong = self._checked(address.version)
-        older, unknown = address.older, list[str]()
+        other, unknown = self._remember(address.other)
+        older = address.older
         if older is not None and not address.other:  # else it is a version of the other table
             older, unknown = self._checked(older)
+        elif not other:
+            older = None
         self._state.param.update(
             table=address.table,
             version=version,
@@ -317,10 +321,17 @@ class Explorer:
             column=address.column,
             only=address.only,
             operation=address.operation,
-            other=address.other,
+            other=other,
             opening="",
             notice=_complain([*complaints, *wrong, *unknown]),
         )
+
+    def _remember(self, other: str) -> tuple[str, list[str]]:
+        """The table to compare with as it may be shown."""
+        try:
+            return self._services.remember(other) if other else "", []
+        except DeltaError as error:
+            return "", [f"{error.problem} There is no such table to compare with."]
 
     def _checked(self, version: int | None) -> tuple[int | None, list[str]]:
         latest = self._state.latest
@@ -358,6 +369,14 @@ class Explorer:
         """The selected commit beside the timeline, or alone."""
         self._main.visible = not is_alone
         self._front.css_classes = ["dx-split", "dx-front", *(["dx-alone"] if is_alone else [])]
+
+
+def _shown(place: str) -> str:
+    """A place without credentials; opening one that is none says what is wrong with it."""
+    try:
+        return parse_location(place).shown
+    except DeltaError:
+        return place
 
 
 def _complain(complaints: list[str]) -> Notice | None:

@@ -96,7 +96,9 @@ def _open_address(
     table = wanted.table or _only(services.offered)
     if not table:
         bar.write("")
-    elif comes_from_elsewhere(current_request(), table, services):
+    elif any(
+        comes_from_elsewhere(current_request(), place, services) for place in (table, wanted.other)
+    ):
         state.notice = _FROM_ELSEWHERE
         bar.write("")
     else:

@@ -150,11 +150,19 @@ class PageServices:
         """
         if uri in self._adopted:
             return self._adopted[uri]
-        target = self._targets.get(uri) or self._catalogued(uri) or uri
+        target = self._known_target(uri)
         self._access.check(target)
         service = self._tables.open(target)
         self._remember(target)
         return service
+
+    def remember(self, place: str) -> str:
+        """The form in which a place may be shown, by which `open` finds it on this page with what
+        it was typed with. Nothing is opened; raises `DeltaError` for what names no place."""
+        if place in self._adopted:
+            return place
+        # one that is known by its shown form keeps the credentials that it came with
+        return self._remember(self._known_target(place))
 
     def adopt(self, table: Table) -> TableService:
         """A table that someone has opened already, with all that they opened it with: what is
@@ -166,6 +174,9 @@ class PageServices:
         """The tables to choose from: those served, then those opened lately."""
         found = () if self.summaries is None else self.summaries.places()
         return tuple(dict.fromkeys((*self.offered, *found, *self.recents.list())))
+
+    def _known_target(self, place: str) -> str:
+        return self._targets.get(place) or self._catalogued(place) or place
 
     def _catalogued(self, shown: str) -> str | None:
         """The whole place of a table of the catalog, with what may not be shown."""

@@ -154,6 +154,10 @@ class Pane(Generic[Q, A]):
         self._pages.rewind()
         self._draw()
 
+    def redraw(self) -> None:
+        """Draw the same page again, as something else in it is selected."""
+        self._draw()
+
     def leave(self) -> None:
         """Forget the answer; what is drawn stays until something else is."""
         self._shown = None

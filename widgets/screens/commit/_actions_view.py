@@ -96,7 +96,7 @@ class ActionsView:
     def _choose(self, line: str) -> None:
         chosen = parse_version(line)
         self._line = None if chosen == self._line else chosen
-        self._view.refresh()
+        self._lines.redraw()
 
     def _render_lines(self, _: OneCommit, frame: pa.Table, pages: Pages) -> Markup:
         head = self._render_head(frame.num_rows)
@@ -153,12 +153,18 @@ def _render_offer(asked: OneCommit) -> Markup | None:
 def _render_files(_: OneCommit, frame: pa.Table, __: Pages) -> Markup:
     """The first files, each once: one that is removed and added again has another deletion
     vector."""
+    held = f"first {format_many(frame.num_rows, 'line')}"
+    is_cut = frame.num_rows >= ACTIONS_HELD
     kinds = frame["action"]
-    files = frame.filter(pc.is_in(kinds, value_set=pa.array(["add", "remove", "cdc"])))
+    is_file = pc.is_in(kinds, value_set=pa.array(["add", "remove", "cdc"]))
+    files = frame.select(["action", "path", "size", "num_records"]).filter(is_file)
     if not files.num_rows:
-        return html('<p class="dx-muted">It touched no file.</p>')
+        said = f"The {held} touch no file." if is_cut else "It touched no file."
+        return html('<p class="dx-muted">{}</p>', said)
+    paths = files["path"].unique()  # in the order of the lines
+    first = paths.slice(0, FILES_SHOWN)
     entries: dict[str, dict[str, Any]] = {}
-    for entry in read_records(files):
+    for entry in read_records(files.filter(pc.is_in(files["path"], value_set=first))):
         path = str(entry["path"])
         before = entries.get(path)
         if before is not None and before["action"] != entry["action"]:
@@ -166,14 +172,13 @@ def _render_files(_: OneCommit, frame: pa.Table, __: Pages) -> Markup:
             entries[path] = {**known, "action": "vector"}
         else:
             entries[path] = entry
-    shown = list(entries.values())[:FILES_SHOWN]
-    table = render_table("Files of the commit", FILE_COLUMNS, [_file_row(one) for one in shown])
-    left = len(entries) - len(shown)
-    if not left:
+    rows = [_file_row(one) for one in entries.values()]
+    table = render_table("Files of the commit", FILE_COLUMNS, rows)
+    left = len(paths) - len(first)
+    if not left and not is_cut:
         return table
-    return table + html(
-        '<p class="dx-muted">{}: show the actions.</p>', format_many(left, "more file")
-    )
+    more = format_many(left, "more file") + (f" of the {held}" if is_cut else "")
+    return table + html('<p class="dx-muted">{}: show the actions.</p>', more)
 
 
 _KINDS = {

@@ -90,10 +90,9 @@ class CommitView:
 
     def _compare(self, other: str) -> None:
         if other == "latest":
-            version, latest = self._state.version, self._state.latest
-            self._state.param.update(older=version, version=latest, view="compare")
+            self._state.compare(self._state.latest, older=self._state.version)
         elif other == "previous":
-            self._state.param.update(older=None, view="compare")
+            self._state.compare(self._state.version)
 
     def _step(self, by: str) -> None:
         if by in {"-1", "1"}:

@@ -7,7 +7,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from explorer.errors import Problem
+from explorer.errors import DeltaError, Problem
 from explorer.progress import Watch
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.compare._ask import (
@@ -61,6 +61,7 @@ class CompareView:
     """From the version to compare with to the selected one."""
 
     def __init__(self, services: PageServices, state: PageState) -> None:
+        self._services = services
         self._state = state
         self._kinds = FILE_KINDS
         answer, schema, settings = Pane(self._render_answer), Pane(_schema), Pane(_settings)
@@ -103,8 +104,20 @@ class CompareView:
 
     def _against(self, place: str) -> None:
         """Compare with another table, or again with a version of this one."""
-        if len(place) <= LONGEST_TEXT and place.strip() != self._state.other:
-            self._state.param.update(other=place.strip(), older=None)
+        typed, asked = place.strip(), self._settings.question
+        if len(place) > LONGEST_TEXT or typed == self._state.other:
+            return
+        try:
+            other = self._services.remember(typed) if typed else ""
+        except DeltaError as error:
+            if asked is not None:
+                wrong = cut(f"{error.problem} {error.reason}", 300)
+                self._settings.top.html = _render_pickers(asked, wrong)
+            return
+        if other != self._state.other:
+            self._state.param.update(other=other, older=None)
+        elif asked is not None:
+            self.show(asked.service)  # the same place, now with credentials or with others
 
     def _pick(self, name: str, text: str) -> None:
         is_other = name == "older" and self._state.other

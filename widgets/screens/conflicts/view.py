@@ -61,7 +61,7 @@ class ConflictsView:
     def _compare(self, version: str) -> None:
         chosen = self._state.find_version(version)
         if chosen is not None:
-            self._state.param.update(version=chosen, older=None, view="compare")
+            self._state.compare(chosen)
 
 
 def _transaction(service: TableService, state: PageState) -> _Transaction | None:

@@ -76,8 +76,9 @@ class FeedView:
     def _pick(self, name: str, text: str) -> None:
         version, asked = self._state.find_version(text), self._totals.question
         if version is not None:
-            first = self._state.older if asked is None else asked.first
-            self._state.param.update(**{"older": first, name: version})
+            first = self._state.since if asked is None else asked.first
+            ends = {"older": first, "version": self._state.version} | {name: version}
+            self._state.select_range(**ends)
         elif asked is not None:
             wrong = f"{cut(text, 40)!r} is no version of this table."
             self._totals.top.html = _render_input(asked, wrong)
@@ -85,14 +86,14 @@ class FeedView:
     def _choose(self, version: str) -> None:
         chosen = self._state.find_version(version)
         if chosen is not None:
-            self._state.param.update(older=chosen, version=chosen)
+            self._state.select_range(chosen, chosen)
 
 
 def _range(service: TableService, state: PageState) -> _Range | None:
     last = state.version
     if last is None:
         return None
-    first = max(last - NEW_VERSIONS + 1, 0) if state.older is None else state.older
+    first = max(last - NEW_VERSIONS + 1, 0) if state.since is None else state.since
     return _Range(service, first, last)
 
 
@@ -206,7 +207,7 @@ _TOTALS: Request[_Range, ChangeTotals] = Request(
         stopped="Stopped before every version was counted.",
         again="Count the changes",
     ),
-    follows=("version", "older"),
+    follows=("version", "older", "other"),
     top=_render_input,
     failed=_render_failure,
 )

@@ -83,7 +83,7 @@ class LayoutView:
     def _compare(self, version: str) -> None:
         chosen = self._state.find_version(version)
         if chosen is not None:
-            self._state.param.update(version=chosen, older=None, view="compare")
+            self._state.compare(chosen)
 
 
 def _render_layout(asked: AtVersion, layout: Layout, _: Pages) -> Markup:

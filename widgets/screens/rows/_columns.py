@@ -42,7 +42,9 @@ class Columns:
         return replace(self, pinned=(*self.pinned, name), hidden=self.hidden - {name})
 
     def toggle(self, name: str) -> Columns:
-        """Hide a column, or show it again."""
+        """Hide a column, also a pinned one, or show it again."""
+        if name in self.pinned:
+            return replace(self.pin(name), hidden=self.hidden | {name})
         return replace(self, hidden=self.hidden ^ {name})
 
     def search(self, text: str) -> Columns:

@@ -81,7 +81,10 @@ def filter_summaries(summaries: Sequence[Any], text: str, finding: str = "") -> 
 
 
 def render_findings(counted: Sequence[tuple[str, int]], chosen: str) -> Markup:
-    """A button for each kind; the chosen one is pressed, and lets all go when it is again."""
+    """A button for each kind; the chosen one is pressed, and lets all go when it is again, which
+    it can where no table has that finding any more."""
+    if chosen and all(kind != chosen for kind, _ in counted):
+        counted = [*counted, (chosen, 0)]
     buttons = join(
         html(
             '<button type="button" data-do="finding" data-value="{}" aria-pressed="{}">{} '

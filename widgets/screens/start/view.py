@@ -70,7 +70,10 @@ class Picker:
             listed = html('<a href="./">All tables</a>')
         chosen = NOTHING
         if current and len(choices) > 1:
-            labels = _distinct({uri: short_name(uri) for uri in choices[:MOST_CHOICES]})
+            listed_ones = choices[:MOST_CHOICES]
+            if current not in listed_ones:
+                listed_ones = (current, *listed_ones[:-1])
+            labels = _distinct({uri: short_name(uri) for uri in listed_ones})
             options = join(
                 html(
                     '<option value="{}"{}>{}</option>',
@@ -219,9 +222,10 @@ class StartView:
         progress = self._summaries.progress
         waiting = NOTHING if progress is None else render_waiting(_in_words(progress))
         problems = join(render_problem(problem) for problem in self._summaries.problems())
+        is_filtered = self._filter or self._finding
         table = render_table(
             "Tables", CATALOG_COLUMNS, rows, sort=self._sort,
-            empty="No table fits the filter." if self._filter else "No table was found.",
+            empty="No table fits the filter." if is_filtered else "No table was found.",
         )  # fmt: skip
         return html(
             '<h3>Tables</h3><p class="dx-muted">{}</p>{}'
@@ -250,7 +254,7 @@ MOST_CHOICES = 200
 
 _ANOTHER = html(
     '<label class="dx-beside">Open another table<input type="text" data-do="open" '
-    'data-when="enter" data-as="beside" placeholder="Path or URL, then Enter" '
+    'data-when="enter" data-clears data-as="beside" placeholder="Path or URL, then Enter" '
     'autocomplete="off" spellcheck="false"></label>'
 )
 _FIELD = html("""

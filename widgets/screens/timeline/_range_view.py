@@ -16,23 +16,26 @@ class RangePart:
         self._state = state
         self._history = history
         self.panel = LiveHtml(margin=0)
-        self.panel.on("older", lambda text: self._set("older", text))
-        self.panel.on("newer", lambda text: self._set("version", text))
-        self.panel.on("compare", lambda _: state.param.update(view="compare"))
-        self.panel.on("clear", lambda _: state.param.update(older=None))
+        self.panel.on("older", self._begin_at)
+        self.panel.on("newer", self._end_at)
+        self.panel.on("compare", lambda _: state.compare(state.version, older=state.since))
+        self.panel.on("clear", lambda _: state.select_range(None, state.version))
         history.param.watch(lambda *_: self._draw(), "commits")
-        state.param.watch(lambda *_: self._draw(), ["version", "older", "latest", "view"])
+        state.param.watch(lambda *_: self._draw(), ["version", "older", "other", "latest", "view"])
 
-    def _set(self, name: str, text: str) -> None:
+    def _begin_at(self, text: str) -> None:
         version = self._state.find_version(text)
         if version is not None:
-            self._state.param.update(**{name: version})
-        else:
-            self._draw()  # what was typed is no version of this table
+            self._state.select_range(version, self._state.version)
+
+    def _end_at(self, text: str) -> None:
+        version = self._state.find_version(text)
+        if version is not None:
+            self._state.select_range(self._state.since, version)
 
     def _draw(self) -> None:
         commits: Commits | None = self._history.commits
-        older, newer = self._state.older, self._state.version
+        older, newer = self._state.since, self._state.version
         if commits is None or newer is None:
             self.panel.html = NOTHING
             return

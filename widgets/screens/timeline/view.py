@@ -79,7 +79,7 @@ class TimelineView:
         self._foot.on("resume", lambda _: self.reader.resume())
         self._history.param.watch(self._follow, ["commits", "live"])
         self._history.param.watch(lambda *_: self._draw_foot(), ["left", "reading", "problem"])
-        self._state.param.watch(lambda *_: self._mark(), ["version", "older"])
+        self._state.param.watch(lambda *_: self._mark(), ["version", "older", "other"])
         self._state.param.watch(lambda *_: self._refill(), "only")
         self._state.param.watch(lambda *_: self._rebuild(), "dark")
         self._state.param.watch(lambda *_: self._come_to_front(), "view")
@@ -165,7 +165,7 @@ class TimelineView:
             plot.x_range.update(reset_start=low, reset_end=high)
         fill_timeline(plot, self._drawn())
         show_version(plot, commits, self._state.version)
-        show_range(plot, commits, self._state.older, self._state.version)
+        show_range(plot, commits, self._state.since, self._state.version)
         self._moving = False
         if fresh:
             self._pane.object = plot.layout
@@ -198,7 +198,7 @@ class TimelineView:
         if found is not None:
             # what the first of them did is counted from the version before it
             older = found[0] - 1 if found[0] > 0 else 0
-            self._state.param.update(older=older, version=found[1])
+            self._state.select_range(older, found[1])
 
     def _tapped(self, _attribute: str, _old: Any, picked: list[int]) -> None:
         if not picked or self._plot is None:
@@ -214,7 +214,7 @@ class TimelineView:
             with in_order():
                 show_version(self._plot, self._history.commits, self._state.version)
                 show_range(
-                    self._plot, self._history.commits, self._state.older, self._state.version
+                    self._plot, self._history.commits, self._state.since, self._state.version
                 )
 
     def _choose_range(self, name: str) -> None:

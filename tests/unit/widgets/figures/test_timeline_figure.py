@@ -153,8 +153,16 @@ def test_nothing_lies_over_the_newest_commits_and_the_brush_stays_on() -> None:
 
 def test_hover_does_not_take_text_for_markup() -> None:
     plot, _ = drawn(commit(0))
-    for tool in plot.lanes.tools:
-        assert "safe" not in str(getattr(tool, "tooltips", ""))
+    told = [
+        str(tool.tooltips)
+        for child in plot.layout.children
+        for tool in child.tools
+        if isinstance(tool, HoverTool)
+    ]
+    assert len(told) > len(plot.layout.children)  # the lanes have several
+    for text in told:
+        assert "@" in text
+        assert "safe" not in text
 
 
 @pytest.mark.parametrize(

@@ -28,12 +28,14 @@ NAMES = sorted(entry.name for entry in (CORPUS / "tables").iterdir()) if MANIFES
 class Page:
     """An explorer with its state, and all HTML that it shows."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_address: bool = False) -> None:
         self.state = PageState()
+        runner = InlineRunner()
+        runner.is_background = has_address
         services = PageServices(
-            runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents()
+            runner=runner, tables=OpenTables(), access=Access(), recents=Recents()
         )
-        self.explorer = Explorer(services, self.state)
+        self.explorer = Explorer(services, self.state, has_address=has_address)
 
     def open(self, place: Path | str, **where: object) -> Page:
         self.explorer.open(Address(table=str(place), **where))  # type: ignore[arg-type]
@@ -116,6 +118,14 @@ def test_a_place_without_a_table_becomes_a_notice(tmp_path: Path) -> None:
     assert page.state.opening == ""
     assert page.state.notice is not None
     assert page.state.notice.remedy
+
+
+def test_a_place_that_is_being_opened_is_told_without_credentials() -> None:
+    page = Page()
+    told: list[str] = []
+    page.state.param.watch(lambda event: told.append(event.new), "opening")
+    page.open("nowhere://ann:hunter2@host/t?sig=hunter2")
+    assert told == ["nowhere://host/t", ""]
 
 
 def test_an_open_table_stays_when_another_cannot_be_opened(tmp_path: Path) -> None:

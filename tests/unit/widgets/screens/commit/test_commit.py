@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -12,7 +13,9 @@ import pytest
 from explorer import pipeline
 from tests.tables import PROTOCOL, LogFolder, add, metadata, remove
 from tests.unit.widgets.page.test_explorer_view import Page
+from widgets.screens.commit import _actions_view, _ask
 from widgets.screens.commit._ask import FREE_FILES
+from widgets.ui.records import read_records
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -103,6 +106,35 @@ def test_rows_of_a_commit_of_many_files_are_read_when_somebody_asks(
     assert "491 more files: show the actions." in text_of(page)
     page.do("rows")  # there are no data files
     assert "does not exist" in text_of(page)
+
+
+def test_files_are_counted_of_the_lines_that_are_held_and_read_where_they_are_shown(
+    tmp_path: Path, no_surprises: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = LogFolder(tmp_path / "t")
+    log.commit(0, [PROTOCOL, metadata()])
+    files = [add(f"{at}", size=at) for at in range(15)]
+    log.commit(1, [remove("3", size=1), *files])
+    read = []
+
+    def read_some(frame: pa.Table) -> list[dict[str, Any]]:
+        read.append((frame.num_rows, frame.column_names))
+        return read_records(frame)
+
+    monkeypatch.setattr(_actions_view, "read_records", read_some)
+    page = Page().open(log.root, view="commit", version=1)
+    assert "5 more files: show the actions." in text_of(page)
+    assert page.html.count(">deletion vector<") == 1
+    assert read[-1] == (11, ["action", "path", "size", "num_records"])
+    page.do("mode", "table")
+    page.do("line", "2")
+    assert [names[0] for _, names in read[1:]] == ["line", "line"]  # the files stay as they are
+    for module in (_ask, _actions_view):
+        monkeypatch.setattr(module, "ACTIONS_HELD", 16)
+    page = Page().open(log.root, view="commit", version=1)
+    assert "5 more files of the first 16 lines: show the actions." in text_of(page)
+    page.state.version = 0
+    assert "It touched no file." in text_of(page)
 
 
 def test_a_change_of_the_protocol_says_who_can_still_use_the_table(

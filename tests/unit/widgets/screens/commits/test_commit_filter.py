@@ -208,6 +208,19 @@ def test_a_range_is_typed_summed_up_and_compared(tmp_path: Path) -> None:
     assert page.state.older is None
 
 
+def test_a_version_of_another_table_begins_no_range_of_this_one(tmp_path: Path) -> None:
+    page = Page().open(shop(tmp_path), view="timeline", version=12, older=3, other="/lake/copy")
+    assert "9 commits: " not in page.html
+    page.do("older", "10")
+    assert (page.state.older, page.state.other) == (10, "")
+    assert "2 commits: " in page.html
+    page.state.other = "/lake/copy"
+    page.do("newer", "14")
+    page.do("older", "13")
+    page.do("compare")
+    assert (page.state.older, page.state.version, page.state.other) == (13, 14, "")
+
+
 def test_a_queue_of_messages_that_panel_forgot_is_sent() -> None:
     class Socket:
         """A connection's end that takes messages."""

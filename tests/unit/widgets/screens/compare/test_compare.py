@@ -17,7 +17,10 @@ from tests.change_feeds import Feed
 from tests.tables import PROTOCOL, SCHEMA, LogFolder, add, metadata, remove
 from tests.unit.widgets.page.test_explorer_view import Page
 from widgets.session.asking import Question
+from widgets.session.page_services import OpenTables
+from widgets.session.tables import TableService
 from widgets.session.work import InlineRunner
+from widgets.state import Address, render_address
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
 
@@ -163,9 +166,20 @@ def test_a_commit_leads_to_its_comparison(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path), view="timeline", version=2)
     page.do("compare", "latest")
     assert (page.state.view, page.state.older, page.state.version) == ("compare", 2, 4)
-    page.state.param.update(view="timeline", version=2)
+    page.state.param.update(view="timeline", version=2, older=3, other="/lake/copy")
     page.do("compare", "previous")
-    assert (page.state.view, page.state.older, page.state.version) == ("compare", None, 2)
+    assert page.state.address == Address(table=page.state.table, version=2, view="compare")
+    page.state.param.update(view="timeline", version=2, other="/lake/copy")
+    page.do("compare", "latest")
+    assert (page.state.older, page.state.version, page.state.other) == (2, 4, "")
+
+
+def test_a_table_that_is_opened_is_not_compared_with_what_the_last_one_was(tmp_path: Path) -> None:
+    page = Page().open(people(tmp_path), view="compare", version=1)
+    page.do("other", str(people(tmp_path, "copy")))
+    page.explorer._open_beside(str(orders(tmp_path)))
+    assert (page.state.view, page.state.older, page.state.other) == ("compare", None, "")
+    assert "From version 3 to 4" in page.html
 
 
 class Later:
@@ -338,3 +352,45 @@ def test_another_table_is_compared_with_and_goes_into_the_address(tmp_path: Path
     assert 'role="alert"' in page.html
     page.do("other", "")
     assert "From version 0 to 1" in page.html
+
+
+SECRET = "hunter2"
+
+
+def test_a_place_with_credentials_is_shown_without_them_and_opened_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = people(tmp_path), people(tmp_path, "copy")
+    asked, opened = [], OpenTables.open
+
+    def open_one(tables: OpenTables, target: str) -> TableService:
+        asked.append(target)
+        return opened(tables, str(there) if target.startswith("https:") else target)
+
+    monkeypatch.setattr(OpenTables, "open", open_one)
+    place = f"https://ann:{SECRET}@host/copy?sig={SECRET}"
+    page = Page().open(here, view="compare", version=1)
+    page.do("other", place)
+    assert page.state.other == "https://host/copy"
+    assert "From version 1 here to version 2 of copy" in page.html
+    linked = Page().open(here, view="compare", version=1, other=place)
+    for one in (page, linked):
+        assert SECRET not in one.html + render_address(one.state.address)
+        assert "https://host/copy" in one.html
+    assert {target for target in asked if target.startswith("https:")} == {place}
+    page.do("other", f"https://host/copy?sig={SECRET}2")  # the same place with another key
+    assert asked[-1] == f"https://host/copy?sig={SECRET}2"
+    page.do("other", "https://host/copy")
+    assert asked[-1] == f"https://host/copy?sig={SECRET}2"
+    assert SECRET not in page.html
+
+
+def test_another_table_whose_place_is_none_is_said_to_be_none(tmp_path: Path) -> None:
+    page = Page().open(people(tmp_path), view="compare", version=2, older=1)
+    page.do("other", "file://elsewhere/copy")
+    assert "This file: URL names another host." in page.html
+    assert (page.state.other, page.state.older) == ("", 1)
+    page.open(page.state.table, view="compare", version=2, other="file://elsewhere/copy", older=9)
+    assert page.state.notice is not None
+    assert "no such table to compare with" in page.state.notice.reason
+    assert (page.state.other, page.state.older) == ("", None)

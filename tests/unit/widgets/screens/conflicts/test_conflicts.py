@@ -33,8 +33,9 @@ def test_the_winner_its_rule_and_what_both_touch_are_shown(tmp_path: Path) -> No
     assert "Conflict with version 1 (DELETE): concurrent delete-read." in page.html
     assert "1 path: low" in page.html
     assert "Had it only added rows and read none: No conflict with the 1 commit" in page.html
+    page.state.other = "/lake/copy"  # was compared with before
     page.do("version", "1")
-    assert (page.state.view, page.state.version) == ("compare", 1)
+    assert (page.state.view, page.state.version, page.state.other) == ("compare", 1, "")
 
 
 def test_rows_that_the_winner_did_not_touch_do_not_conflict(tmp_path: Path) -> None:

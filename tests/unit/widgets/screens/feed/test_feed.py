@@ -43,6 +43,10 @@ def test_a_range_is_chosen_by_its_ends(tmp_path: Path) -> None:
     page.do("older", "13")
     page.do("version", "11")
     assert "dx-notice" in page.html
+    other = Page().open(page.state.table, view="feed", older=900, other="/lake/copy")
+    assert "(4 to 13)" in other.html  # 900 is a version of the other table
+    other.do("older", "12")
+    assert "(12 to 13)" in other.html
 
 
 def test_a_table_without_a_feed_leads_to_how_far_it_reaches(tmp_path: Path) -> None:

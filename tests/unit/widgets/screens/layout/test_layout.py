@@ -139,8 +139,9 @@ def test_each_optimize_is_told_with_its_sizes_and_leads_to_its_comparison(tmp_pa
     assert "3 \N{RIGHTWARDS ARROW} 1" in page.html
     assert "5.0 MiB \N{RIGHTWARDS ARROW} 15.0 MiB" in page.html
     assert "2 fewer files" in page.html
+    page.state.other = "/lake/copy"  # was compared with before
     page.do("version", "2")
-    assert (page.state.view, page.state.version) == ("compare", 2)
+    assert (page.state.view, page.state.version, page.state.other) == ("compare", 2, "")
 
 
 def test_a_version_without_files_says_so(tmp_path: Path) -> None:

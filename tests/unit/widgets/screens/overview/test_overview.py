@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 from tests.unit.widgets.page.test_explorer_view import Page, no_surprises
+from widgets.state import parse_address
 
 __all__ = ["no_surprises"]
 
@@ -69,6 +71,20 @@ def test_what_to_do_first_leads_to_its_plan_and_its_reason(tmp_path: Path) -> No
     assert "20 fewer files to open." in page.html
     page.do("plan-request", '["optimize", {"what": "compact"}]')
     assert (page.state.view, page.state.operation) == ("maintenance", "optimize")
+
+
+def test_every_link_of_the_page_leads_to_what_is_chosen_now(tmp_path: Path) -> None:
+    page = Page(has_address=True).open(lake(tmp_path).root)
+    page.state.param.update(version=4, where="id = 7")
+    page.state.param.update(file="a.parquet", older=2)
+    links = re.findall(r'<a href="([^"]*)" data-do="(\w+)"', page.html)
+    assert {action for _, action in links} == {"version", "view", "commit"}
+    assert 'aria-label="Why: ' in page.html
+    for link, action in links:
+        found, wrong = parse_address(html.unescape(link))
+        assert not wrong
+        assert (found.where, found.file, found.older) == ("id = 7", "a.parquet", 2)
+        assert found.version == 4 or action != "view"
 
 
 def test_the_files_are_looked_at_when_they_are_asked_for(tmp_path: Path) -> None:

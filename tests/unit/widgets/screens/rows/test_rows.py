@@ -158,6 +158,13 @@ def test_columns_are_found_hidden_and_pinned() -> None:
     assert columns.among(["c3", "x"]).pinned == ("c3",)
 
 
+def test_a_pinned_column_is_hidden_by_one_click_and_comes_back_unpinned() -> None:
+    hidden = Columns().pin("c1").toggle("c1")
+    assert hidden.shown(["c0", "c1"]) == ["c0"]
+    assert hidden.num_pinned(["c0", "c1"]) == 0
+    assert hidden.toggle("c1") == Columns()
+
+
 def test_columns_are_sorted_and_pinned_on_the_page(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path).root, view="rows", version=0)
     page.do("sort", "id")

@@ -1,0 +1,64 @@
+"""The picker of the open table, and the list of tables that a page begins with."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html import unescape
+from typing import Any
+
+import pytest
+
+from widgets.screens.start.view import MOST_CHOICES, Picker, StartView
+from widgets.session.access import Access
+from widgets.session.catalog import Offered
+from widgets.session.page_services import OpenTables, PageServices
+from widgets.session.recents import Recents
+from widgets.session.table_summaries import TableSummaries, TableSummary
+from widgets.session.work import InlineRunner
+from widgets.state import PageState
+
+
+def services(*offered: str, summaries: Any = None) -> PageServices:
+    return PageServices(
+        runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents(),
+        offered=offered, summaries=summaries,
+    )  # fmt: skip
+
+
+def test_what_was_opened_from_beside_a_table_does_not_stay_in_the_field() -> None:
+    opened: list[str] = []
+    picker = Picker(services(), PageState(table="/lake/a"), opened.append)
+    assert re.search(r'<input type="text" data-do="open"[^>]* data-clears\b', picker.beside.html)
+    picker.beside._handle_msg({"action": "open", "value": " s3://lake/b?sig=x "})
+    assert opened == ["s3://lake/b?sig=x"]
+
+
+def test_the_open_table_is_the_chosen_one_however_many_there_are() -> None:
+    offered = [f"/lake/{at:03}" for at in range(MOST_CHOICES + 9)]
+    for current in (offered[-1], offered[4], "/elsewhere"):
+        picker = Picker(services(*offered), PageState(table=current), lambda _: None)
+        options = re.findall(r'<option value="([^"]*)"( selected)?>', picker.tables.html)
+        assert [unescape(uri) for uri, is_chosen in options if is_chosen] == [current]
+        assert len(options) == MOST_CHOICES
+
+
+def test_a_finding_that_no_table_has_any_more_can_be_released(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    summaries = TableSummaries([Offered(target="/lake/a")])
+    known = TableSummary(shown="/lake/a", name="a", findings=("small files",), is_waiting=False)
+    mended = replace(known, findings=())
+    found = [known]
+    monkeypatch.setattr(summaries, "list", lambda: tuple(found))
+    monkeypatch.setattr(summaries, "follow", lambda _: None)
+    start = StartView(services(summaries=summaries), PageState(), lambda _: None)
+    start._list._handle_msg({"action": "finding", "value": "small files"})
+    assert 'aria-pressed="true">small files <small>1</small>' in start._list.html
+    found[:] = [mended]
+    start._changed()
+    assert "No table fits the filter." in start._list.html
+    assert 'aria-pressed="true">small files <small>0</small>' in start._list.html
+    start._list._handle_msg({"action": "finding", "value": "small files"})
+    assert 'data-value="/lake/a"' in start._list.html
+    assert 'data-do="finding"' not in start._list.html
