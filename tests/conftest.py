@@ -59,7 +59,8 @@ def _no_sync(descriptor: int) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Measures what the tests take, in each worker and where there is none."""
-    os.fsync = _no_sync  # type: ignore[assignment]
+    if not EVERYTHING:
+        os.fsync = _no_sync  # type: ignore[assignment]
     if IN_CI:
         config.option.hypothesis_seed = str(SEED)
     is_worker = hasattr(config, "workerinput")

@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError, NotFoundError
-from explorer.files.store_paths import data_places
+from explorer.files.store_paths import data_places, last_parts
 from explorer.log.actions.columns import string_scalar
 from explorer.maintenance.plan.plan import Verdict
+from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_path
 from explorer.storage.concurrent_reads import map_concurrently
 from explorer.storage.ports import NeighbourStore, ReadStore, offers
@@ -33,10 +34,16 @@ _HEAD: Final = 2**16
 _SHOWN: Final = 5
 
 
+_LABEL: Final = "Looking for clones"
+_SILENT: Final = "storage_failed"
+"""The kind of an error after which nobody knows what is there; a place that is missing, refused or
+no table is no clone that anybody here could know."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownClone:
-    """A clone beside the table, and how many of the files that are to go its newest version
-    needs; None where that version cannot be read."""
+    """A table beside this one that is a clone of it, and how many of the files that are to go its
+    newest version needs; None where it could not be read, and only may be one."""
 
     uri: str
     num_needed: int | None
@@ -47,24 +54,43 @@ class KnownClone:
         return {"uri": self.uri, "num_needed": self.num_needed}
 
 
-def known_clones(store: ReadStore, paths: pa.ChunkedArray) -> tuple[KnownClone, ...]:
+def known_clones(
+    store: ReadStore, paths: pa.ChunkedArray, watch: Watch = UNWATCHED
+) -> tuple[KnownClone, ...]:
     """The clones of the table in `store` that lie beside it, by their names; `paths` are the files
-    that are to be deleted, as a listing names them below the table's root."""
+    that are to be deleted, as a listing names them below the table's root.
+
+    Raises `StorageError` where the store failed to say what lies beside the table.
+    """
     if not len(paths) or not offers(store, NeighbourStore):
         return ()
     neighbours: NeighbourStore = store
     try:
         names = sorted(neighbours.list_neighbours())[:MOST_NEIGHBOURS]
-    except DeltaError:  # nobody may look there
-        return ()
+    except DeltaError as error:
+        if error.kind == _SILENT:
+            raise
+        return ()  # nobody may look there
 
-    def ask(name: str) -> KnownClone | None:
+    def open_candidate(name: str) -> ReadStore | None:
         try:
-            return _clone_at(neighbours.open_neighbour(name), store.uri, paths)
-        except DeltaError:  # no table, or none that may be read
+            place = neighbours.open_neighbour(name)
+        except DeltaError:  # behind a fence
             return None
+        try:
+            return place if _may_be_clone(place) else None
+        except DeltaError as error:
+            return place if error.kind == _SILENT else None
 
-    return tuple(found for found in map_concurrently(store, ask, names) if found is not None)
+    # many are asked at once how they began; what one of them holds may be large
+    candidates = [one for one in map_concurrently(store, open_candidate, names) if one is not None]
+    found = []
+    for done, place in enumerate(candidates):
+        watch.step(done, len(candidates), _LABEL)
+        clone = _clone_at(place, store.uri, paths, watch)
+        if clone is not None:
+            found.append(clone)
+    return tuple(found)
 
 
 def judge_clones(clones: tuple[KnownClone, ...]) -> tuple[Verdict, ...]:
@@ -72,17 +98,22 @@ def judge_clones(clones: tuple[KnownClone, ...]) -> tuple[Verdict, ...]:
     if not clones:
         return ()
     beyond = "Clones elsewhere are not known: no log tells of them."
-    places = ", ".join(item.uri[:300] for item in clones[:_SHOWN])
-    more = f" and {len(clones) - _SHOWN} more" if len(clones) > _SHOWN else ""
-    those = f"{count(len(clones), 'shallow clone')} of the table, {places}{more}"
-    needed = sum(item.num_needed or 0 for item in clones)
-    unread = sum(item.num_needed is None for item in clones)
-    if not needed and not unread:
-        message = f"No file is needed by {those}. {beyond}"
-        return (Verdict(guard="clones", outcome="allow", message=message),)
-    told = [f"{are(needed, 'file')} needed by {those}." if needed else f"There is {those}."]
+    read = [item for item in clones if item.num_needed is not None]
+    unread = [item for item in clones if item.num_needed is None]
+    needed = sum(item.num_needed or 0 for item in read)
+    those = f"{count(len(read), 'shallow clone')} of the table, {_places(read)}"
+    told = []
+    if needed:
+        told.append(f"{are(needed, 'file')} needed by {those}.")
+    elif read:
+        told.append(f"No file is needed by {those}.")
     if unread:
-        told.append(f"{count(unread, 'clone')} could not be read: what is needed is unknown.")
+        told.append(
+            f"{count(len(unread), 'table')} beside it could not be read, and may be a clone that "
+            f"needs files: {_places(unread)}."
+        )
+    if not needed and not unread:
+        return (Verdict(guard="clones", outcome="allow", message=" ".join([*told, beyond])),)
     text = " ".join(told)
     return (
         Verdict(
@@ -96,19 +127,30 @@ def judge_clones(clones: tuple[KnownClone, ...]) -> tuple[Verdict, ...]:
     )
 
 
-def _clone_at(store: ReadStore, root: str, paths: pa.ChunkedArray) -> KnownClone | None:
-    if not _may_be_clone(store):
-        return None
+def _places(clones: list[KnownClone]) -> str:
+    more = f" and {len(clones) - _SHOWN} more" if len(clones) > _SHOWN else ""
+    return ", ".join(item.uri[:300] for item in clones[:_SHOWN]) + more
+
+
+def _clone_at(
+    store: ReadStore, root: str, paths: pa.ChunkedArray, watch: Watch
+) -> KnownClone | None:
     try:
-        mine = _named_below(Table(store).snapshot(), root)
+        inside, outside = _named_elsewhere(Table(store).snapshot(cancel=watch.cancel), root)
     except NotFoundError:
         return None
-    except DeltaError:
+    except DeltaError as error:
+        if error.kind == "cancelled":
+            raise
         return KnownClone(uri=store.uri, num_needed=None)
-    if not len(mine):
+    # a file that the log names by another place may be one of these behind a link
+    needed = pc.or_(
+        pc.is_in(paths, value_set=inside), pc.is_in(last_parts(paths), value_set=outside)
+    )
+    number = pc.sum(needed).as_py() or 0
+    if not number and not len(inside):
         return None
-    needed = pc.sum(pc.is_in(paths, value_set=mine)).as_py() or 0
-    return KnownClone(uri=store.uri, num_needed=needed)
+    return KnownClone(uri=store.uri, num_needed=number)
 
 
 def _may_be_clone(store: ReadStore) -> bool:
@@ -127,13 +169,17 @@ def _may_be_clone(store: ReadStore) -> bool:
     return False
 
 
-def _named_below(snapshot: Snapshot, root: str) -> pa.Array:
-    """The files below another table's root that a version names by their whole paths."""
+def _named_elsewhere(snapshot: Snapshot, root: str) -> tuple[pa.Array, pa.Array]:
+    """Of the files that a version names by their whole paths: those below another table's root,
+    and the names alone of those elsewhere."""
     files = snapshot.physical_files("add", ["path", "deletion_vector"])
     paths = files.column("path")
     vectors = files.column("deletion_vector").combine_chunks()
     by_path = pc.equal(pc.struct_field(vectors, "storage_type"), string_scalar("p"))
     places = pc.struct_field(vectors, "path_or_inline_dv").filter(by_path)
     absolute = [*paths.filter(are_absolute(paths)).chunks, pc.unique(places)]
-    inside = data_places(pa.chunked_array(absolute, pa.string()).combine_chunks(), root).inside
-    return pc.unique(inside.combine_chunks())
+    found = data_places(pa.chunked_array(absolute, pa.string()).combine_chunks(), root)
+    return (
+        pc.unique(found.inside.combine_chunks()),
+        pc.unique(found.outside.combine_chunks()).drop_null(),
+    )

@@ -148,7 +148,7 @@ def _search(context: PlanningContext, asked: timedelta | None, mode: Mode) -> _S
         files=files,
         second=second,
         consequence=consequence_of(context, second.events, files.delete.column("path"), missing),
-        clones=known_clones(context.store, files.delete.column("path")),
+        clones=known_clones(context.store, files.delete.column("path"), context.watch),
     )
 
 

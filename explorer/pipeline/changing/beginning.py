@@ -62,8 +62,13 @@ def with_candidates(
         reads=candidates.reads(),
     )
     check_removable(statement, candidates)
-    needed = only_spark_evaluates(predicate) if candidates.asked.num_rows else None
+    needed = spark_to_find(candidates)
     return BegunChange(statement=statement, where=where, candidates=candidates, needs_spark=needed)
+
+
+def spark_to_find(candidates: Candidates) -> str | None:
+    """Why only Spark can look for the rows; None where this process can, or has not to look."""
+    return only_spark_evaluates(candidates.predicate) if candidates.asked.num_rows else None
 
 
 def check_removable(statement: ChangeStatement, candidates: Candidates) -> None:

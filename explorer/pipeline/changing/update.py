@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
 import pyarrow as pa
@@ -234,9 +235,14 @@ class _RowsOfUpdate:
     plan: UpdatePlan
     time: StatementTime
 
+    @cached_property
+    def _arrow_gate(self) -> GatePlan:
+        """Through which the values go where Arrow computes them."""
+        return self._gate(self.plan.given())
+
     def needs_spark(self) -> str | None:
         """Why only Spark can make these rows; None where not."""
-        return self.plan.needs_spark or self._gate(self.plan.given()).needs_spark
+        return self.plan.needs_spark or self._arrow_gate.needs_spark
 
     def write(self, place: Workplace, files: pa.Table) -> tuple[pa.Table, frozenset[ValidatedRule]]:
         """Read the rows of `files`, which are all updated, and write them: new files, with the
@@ -250,7 +256,7 @@ class _RowsOfUpdate:
             target_bytes=statement.target_bytes,
         )
         if self.needs_spark() is None:
-            gate = self._gate(self.plan.given())
+            gate = self._arrow_gate
             update = RowUpdate(plan=self.plan, gate=gate, form=form)
             return self._write_by_arrow(place, files, update), gate.rules()
         # nobody who updates a few rows has to have pyspark

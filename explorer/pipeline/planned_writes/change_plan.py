@@ -16,20 +16,19 @@ from typing import Any, Literal, TypeAlias
 import pyarrow as pa
 
 from explorer.errors import ConflictError
-from explorer.pipeline.changing.beginning import BegunChange
+from explorer.pipeline.changing.beginning import BegunChange, spark_to_find
 from explorer.pipeline.changing.delete import begin_delete, delete_from
 from explorer.pipeline.changing.update import begin_update, update_in
 from explorer.pipeline.planned_writes._plan_digest import check_digest, digest_of, table_document
 from explorer.pipeline.removing.finding import find_rows
 from explorer.pipeline.removing.workplace import (
-    MOST_BYTES,
     Engine,
     check_engine,
     choose_workplace,
+    why_spark,
 )
 from explorer.pipeline.writing.places import open_place
 from explorer.progress import UNWATCHED, Watch
-from explorer.protocol.byte_sizes import render_byte_size
 from explorer.storage.ports import WriteStore
 from explorer.table.frames import sum_of
 from explorer.writing.changes.candidates import NUM_RECORDS, WHOLE, Candidates, live_rows
@@ -162,7 +161,12 @@ def _count(
     """How many rows match; None where a file that goes unread does not say how many it has."""
     candidates = begun.candidates
     place = choose_workplace(
-        store, candidates.asked, begun.needs_spark, engine=request.engine, spark=spark, watch=watch
+        store,
+        candidates.asked,
+        spark_to_find(candidates),
+        engine=request.engine,
+        spark=spark,
+        watch=watch,
     )
     found = find_rows(place, candidates, begun.where)
     held = live_rows(candidates.whole)
@@ -206,17 +210,10 @@ def _plan(begun: BegunChange, request: ChangeRequest, number: int | None = None)
 
 
 def _why_spark(begun: BegunChange, request: ChangeRequest) -> str | None:
-    """Why Spark would do it, by the rules of `choose_workplace`; None where this process does."""
-    if request.engine == "local" or begun.needs_spark is not None:
-        return begun.needs_spark
-    if request.engine == "spark":
-        return "It was asked for."
+    """Why Spark would do it; None where this process does."""
     candidates = begun.candidates
     files = candidates.asked if request.values is None else candidates.files
-    size = sum_of(files.column("size"))
-    if size <= MOST_BYTES:
-        return None
-    return f"Files of {render_byte_size(size)} have to be read."
+    return why_spark(files, begun.needs_spark, request.engine)
 
 
 def _way(candidates: Candidates, *, is_vectored: bool) -> Way:

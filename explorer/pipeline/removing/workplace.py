@@ -14,6 +14,7 @@ from explorer.pipeline.session import choose_watched, parallelism
 from explorer.pipeline.tasks.file_tasks import ReadGroup, in_this_process, on_spark
 from explorer.pipeline.tasks.task_groups import group_files
 from explorer.progress import Watch
+from explorer.protocol.byte_sizes import render_byte_size
 from explorer.storage.ports import ReadStore
 from explorer.table.frames import believed_sizes
 
@@ -56,6 +57,17 @@ class Workplace:
             return on_spark(session)(groups, task, schema)
 
 
+def why_spark(files: pa.Table, needed: str | None, engine: Engine) -> str | None:
+    """Why work on `files` is for Spark; None where it is done in this process. `needed` says what
+    only Spark can do, which with the engine `local` ends in an error."""
+    if engine == "local" or needed is not None:
+        return needed
+    if engine == "spark":
+        return "It was asked for."
+    size = int(believed_sizes(files).sum())
+    return None if size <= MOST_BYTES else f"Files of {render_byte_size(size)} have to be read."
+
+
 def choose_workplace(
     store: ReadStore,
     files: pa.Table,
@@ -76,8 +88,7 @@ def choose_workplace(
             remedy='Use engine="auto" or engine="spark", which need pyspark and Java.',
             kind="missing_dependency",
         )
-    few = int(believed_sizes(files).sum()) <= MOST_BYTES
-    if engine == "local" or (engine == "auto" and needed is None and few):
+    if engine == "local" or why_spark(files, needed, engine) is None:
         return Workplace(store=store, watch=watch)
     session = choose_watched(spark, watch)
     check_visible(session, store)

@@ -21,6 +21,7 @@ from explorer.pipeline.planned_writes.change_plan import (
     carry_out_change,
     plan_change,
 )
+from explorer.pipeline.removing import workplace
 from explorer.progress import Watch
 
 Command = Callable[..., tuple[int, str, str]]
@@ -166,3 +167,19 @@ def test_new_values_are_parted_at_the_first_equals_sign_outside_of_backticks() -
     for wrong in (["a"], ["=1"], ["a="], ["a=1", "a=2"]):
         with pytest.raises(InvalidArgumentError):
             parse_values(wrong)
+
+
+def test_rows_are_counted_here_whatever_their_new_values_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "t"
+    pipeline.write(pa.table({"id": [1, 2, 3], "name": ["a", "b", "c"]}), place)
+
+    def no_spark(*_: object) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(workplace, "choose_watched", no_spark)
+    request = ChangeRequest(where="id > 1", values={"name": "reverse(name)"})
+    plan = plan_change(place, request, looks=True)
+    assert plan.needs_spark is not None
+    assert plan.num_rows == 2

@@ -5,13 +5,16 @@ from __future__ import annotations
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import explorer
 from explorer import maintenance, pipeline
+from explorer.errors import StorageError
 from explorer.maintenance import Plan
+from explorer.storage.local import LocalStore
 from tests.unit.maintenance.lake import DAY_MS, approve
 
 
@@ -74,7 +77,9 @@ def test_a_clone_that_needs_no_file_is_told_and_one_without_its_beginning_is_kno
         each.write_bytes(b"PAR1")
     [(message, asks)] = said(planned(source))
     assert asks
-    assert "1 clone could not be read" in message
+    assert message.startswith(
+        f"1 table beside it could not be read, and may be a clone that needs files: {clone}."
+    )
     shutil.rmtree(clone)
     assert said(planned(source)) == []
 
@@ -94,3 +99,39 @@ def test_clones_beside_a_table_of_an_object_store_are_known(tmp_path: Path) -> N
     [(message, asks)] = found["all"]
     assert asks
     assert message.startswith(f"1 file is needed by 1 shallow clone of the table, {lake}/clone.")
+
+
+def test_a_clone_that_names_the_table_through_a_link_is_known(source: Path) -> None:
+    link = source.parent / "link"
+    link.symlink_to(source)
+    pipeline.clone(source, source.parent / "clone")
+    pipeline.write(pa.table({"id": [5]}), source, mode="overwrite")
+    [(message, asks)] = said(planned(link))
+    assert asks
+    assert message.startswith("2 files are needed by 1 shallow clone of the table")
+
+
+def test_a_store_that_fails_is_not_taken_for_one_without_clones(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline.clone(source, source.parent / "clone")
+    pipeline.write(pa.table({"id": [5]}), source, mode="overwrite")
+    read = LocalStore.read
+
+    def failing(store: LocalStore, path: str, *rest: Any, **more: Any) -> bytes:
+        if store.uri.endswith("/clone"):
+            raise StorageError("The store failed.", reason="It is away.", remedy="Try again.")
+        return read(store, path, *rest, **more)
+
+    monkeypatch.setattr(LocalStore, "read", failing)
+    [(message, asks)] = said(planned(source))
+    assert asks
+    assert message.startswith("1 table beside it could not be read, and may be a clone")
+    monkeypatch.undo()
+
+    def no_listing(_: LocalStore) -> list[str]:
+        raise StorageError("The store failed.", reason="It is away.", remedy="Try again.")
+
+    monkeypatch.setattr(LocalStore, "list_neighbours", no_listing)
+    with pytest.raises(StorageError, match="The store failed"):
+        planned(source)

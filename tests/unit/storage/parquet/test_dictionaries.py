@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -41,3 +42,10 @@ def test_values_that_come_again_far_away_count_as_repeated() -> None:
     runs = pa.table({"a": list(range(_ROWS // 4)) * 4})
     assert dictionary_leaves(runs) is True
     assert dictionary_leaves(runs.slice(0, 0)) is True
+
+
+def test_narrow_values_get_one_where_it_holds_them_all() -> None:
+    # 200,000 different values: a MiB holds those of four bytes, and not those of eight
+    drawn = np.random.default_rng(7).integers(0, 200_000, 1_000_000)
+    rows = pa.table({"narrow": drawn.astype("int32"), "wide": drawn})
+    assert dictionary_leaves(rows) == ("narrow",)
