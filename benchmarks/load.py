@@ -86,11 +86,11 @@ class Figures:
 
 
 @contextmanager
-def serving(folder: Path, cache: int) -> Iterator[Server]:
-    """The server on all tables of a folder."""
+def serving(folder: Path, cache: int, more: Sequence[str] = ()) -> Iterator[Server]:
+    """The server on all tables of a folder; `more` are tables or options of `serve`."""
     process = subprocess.Popen(
         [sys.executable, "-m", "explorer.cli", "serve", "--no-open", "--port=0",
-         "--scan", str(folder), "--cache", str(cache)],
+         "--scan", str(folder), "--cache", str(cache), *more],
         cwd=ROOT,
         env={**os.environ, "XDG_STATE_HOME": str(folder.parent / "state")},
         stdout=subprocess.PIPE,

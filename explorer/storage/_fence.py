@@ -60,6 +60,11 @@ class FencedLocalStore(LocalStore):
         self._full(place)
         return FencedLocalStore(place, self._roots[1:])
 
+    def open_around(self) -> LocalStore | None:
+        """See `LocalStore.open_around`; the folder has to be an allowed one."""
+        self._full(os.path.dirname(os.path.realpath(self._root)))
+        return super().open_around()
+
     def read_heads(self, folder: str, names: Sequence[str], limit: int) -> Heads:
         """See `LocalStore.read_heads`; no name may be a link that leads out."""
         for name in names:
@@ -89,6 +94,16 @@ class FencedRemoteStore(RemoteStore):
         assert isinstance(found, FencedRemoteStore)
         found._roots = (f"{self._own.rpartition('/')[0]}/{name}", *self._roots[1:])
         found._own = found._roots[0]
+        return found
+
+    def open_around(self) -> RemoteStore | None:
+        """See `RemoteStore.open_around`; the folder has to be an allowed one."""
+        place = self._own.rpartition("/")[0]
+        self._full(place)
+        found = super().open_around()
+        if found is not None:
+            assert isinstance(found, FencedRemoteStore)
+            found._own = place
         return found
 
     def _full(self, path: str) -> str:

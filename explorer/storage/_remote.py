@@ -155,6 +155,15 @@ class RemoteStore:
         found._shown = f"{self._shown.rpartition('/')[0]}/{name}"
         return found
 
+    def open_around(self) -> RemoteStore | None:
+        """The folder, or the bucket, that its own is in, by the same client."""
+        parent, _, _ = self._root.rpartition("/")
+        if not parent.strip("/"):
+            return None
+        found = copy.copy(self)
+        found._root, found._shown = parent, self._shown.rpartition("/")[0]
+        return found
+
     def list_pieces(self, folder: str) -> Iterator[FolderPiece]:
         """What lies directly in `folder`, folders too, with sizes and times."""
         full = self._full(folder)

@@ -12,10 +12,10 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from explorer.errors import DeltaError, StorageError, UnsupportedError
+from explorer.errors import DeltaError, StorageError, UnsupportedError, UntouchedError
 from explorer.protocol.filenames import LOG_FOLDER, TEMPORARY_PREFIX
 from explorer.storage._remote import RemoteStore, speaking_of
 from explorer.storage.location import Location
@@ -35,6 +35,8 @@ _CONDITIONS: Final[Mapping[str, str]] = {
 
 # readers of the log know no such name
 _TRIAL: Final = f"{LOG_FOLDER}/{TEMPORARY_PREFIX}trial-"
+
+_NOT_FOUND: Final = 404
 
 # objects in memory are looked for and made in two steps
 _MEMORY = threading.Lock()
@@ -72,10 +74,11 @@ class RemoteWriteStore(RemoteStore):
                 self._try_condition()
                 self._tried = True
         try:
-            return self._create(path, content)
+            with self._naming_buckets():
+                return self._create(path, content)
         except DeltaError:
             raise
-        except (FileNotFoundError, PermissionError):
+        except PermissionError:
             with speaking_of(path, self._shown):
                 raise
         # what a client that saw no answer lets through has no common base
@@ -84,13 +87,32 @@ class RemoteWriteStore(RemoteStore):
 
     def write(self, path: str, data: bytes) -> None:
         """Write the object, whatever was there."""
-        with speaking_of(path, self._shown):
+        with speaking_of(path, self._shown), self._naming_buckets():
             self._fs.pipe_file(self._full(path), data)
 
     def delete(self, path: str) -> None:
         """Remove one object; one that is already gone is not an error."""
         with speaking_of(path, self._shown), contextlib.suppress(FileNotFoundError):
             self._fs.rm_file(self._full(path))
+
+    @contextlib.contextmanager
+    def _naming_buckets(self) -> Iterator[None]:
+        """An object needs no folder: where it cannot be written because something is missing,
+        that is its bucket, or container, and then no object of it is there, or appears later."""
+        try:
+            yield
+        except Exception as error:
+            is_missing = isinstance(error, FileNotFoundError) or (
+                # Azure's client raises its own
+                getattr(error, "status_code", None) == _NOT_FOUND
+            )
+            if not is_missing:
+                raise
+            raise UntouchedError(
+                f"{self._shown} cannot be written to.",
+                reason="The store has no such bucket or container.",
+                remedy="Check the address, or create the bucket first.",
+            ) from error
 
     def _create(self, path: str, content: bytes) -> PutOutcome:
         lock = _MEMORY if self._scheme == "memory" else contextlib.nullcontext()
@@ -106,12 +128,17 @@ class RemoteWriteStore(RemoteStore):
         return PutOutcome.CREATED
 
     def _try_condition(self) -> None:
-        """Create an object twice: the second time must be refused as the condition says."""
+        """Create an object twice: the second time must be refused as the condition says. Whatever
+        fails here, nobody's object was asked for."""
         path = f"{_TRIAL}{os.urandom(16).hex()}"
         condition = _CONDITIONS[self._scheme]
         try:
             first = self._first(path, condition)
             second = self._second(path, condition)
+        except StorageError as error:
+            raise UntouchedError(
+                error.problem, reason=error.reason, remedy=error.remedy, kind=error.kind
+            ) from error
         finally:
             with contextlib.suppress(DeltaError):
                 self.delete(path)
@@ -123,7 +150,7 @@ class RemoteWriteStore(RemoteStore):
             )
 
     def _first(self, path: str, condition: str) -> PutOutcome:
-        with speaking_of(path, self._shown):
+        with speaking_of(path, self._shown), self._naming_buckets():
             try:
                 return self._create(path, b"a")
             except TypeError as error:  # an older client, to which creation is not a mode

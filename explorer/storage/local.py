@@ -104,6 +104,11 @@ class LocalStore:
         """One of them."""
         return LocalStore(os.path.join(os.path.dirname(self._root), name))
 
+    def open_around(self) -> LocalStore | None:
+        """The folder that its own is in, links followed."""
+        parent, own = os.path.split(os.path.realpath(self._root))
+        return LocalStore(parent) if own else None
+
     def folder_stamp(self, folder: str, listed_ns: int) -> FolderStamp | None:
         """What is equal as long as no name comes into `folder` or goes from it."""
         # only long listings are kept

@@ -171,13 +171,24 @@ class NeighbourStore(ReadStore, Protocol):
 
 
 @runtime_checkable
+class PlacedStore(ReadStore, Protocol):
+    """A `ReadStore` that knows what it lies in."""
+
+    def open_around(self) -> ReadStore | None:
+        """The folder that its own is in, links followed, by the same rights; None for the root of
+        a file system, and for a bucket."""
+        ...
+
+
+@runtime_checkable
 class WriteStore(ReadStore, Protocol):
     """A `ReadStore` that may also change what lies below its root."""
 
     def put_if_absent(self, path: str, data: Content) -> PutOutcome:
         """Create `path` with exactly `data`, or leave what is there untouched.
 
-        Raises `UnsupportedError` where the store cannot promise that. After `UNKNOWN`
+        Raises `UnsupportedError` where the store cannot promise that, and `UntouchedError` where
+        it failed before anything was asked for; then nothing appears later. After `UNKNOWN`
         the caller re-reads; after `ALREADY_THERE` too, for what is there may be his own:
         a client that saw no answer may have sent its request again.
         """

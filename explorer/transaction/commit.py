@@ -281,39 +281,68 @@ def _time_of(store: ReadStore, staged: StagedCommit, concurrent: ConcurrentCommi
     return store.stat(render_commit_path(concurrent.version)).modified_ms
 
 
+@dataclass(slots=True)
+class _Asking:
+    """What a store was asked for: the commit may be there where it was once, and did not fail
+    before it changed anything. `failure` is that of the last time."""
+
+    may_be_there: bool = False
+    failure: StorageError | None = None
+
+    def put(self, store: WriteStore, path: str, attempt: Attempt) -> PutOutcome:
+        """Create the commit; a store that cannot promise to raises `UnsupportedError`."""
+        self.failure = None
+        outcome = PutOutcome.UNKNOWN
+        try:
+            outcome = store.put_if_absent(path, attempt.content)
+        except UntouchedError as error:
+            self.failure = error
+            return outcome
+        except StorageError as error:  # which need not mean that nothing arrived
+            self.failure = error
+        self.may_be_there = True
+        return outcome
+
+
 def _create(
     store: WriteStore, staged: StagedCommit, attempt: Attempt, retries: Retries, doubt: Doubt
 ) -> bool:
     """Whether the version is now `attempt` by our doing; False where another was first."""
+    asking = _Asking()
+    try:
+        return _is_created(store, staged, attempt, retries, asking)
+    except DeltaError:
+        if not asking.may_be_there:
+            doubt.version = None
+        raise
+
+
+def _is_created(
+    store: WriteStore, staged: StagedCommit, attempt: Attempt, retries: Retries, asking: _Asking
+) -> bool:
     path = render_commit_path(attempt.version)
-    failure: StorageError | None = None
     for number in range(1, _UNKNOWN_LIMIT + 1):
-        failure = None
-        try:
-            outcome = store.put_if_absent(path, attempt.content)
-        except StorageError as error:  # which need not mean that nothing arrived
-            outcome, failure = PutOutcome.UNKNOWN, error
-        if outcome is PutOutcome.CREATED:
+        if asking.put(store, path, attempt) is PutOutcome.CREATED:
             return True
         try:
             # even where it was there already: a client may have sent its request twice
             return _is_ours(store, path, attempt)
         except NotFoundError:
-            if failure is not None and number == 1:
-                if isinstance(failure, UntouchedError):
-                    doubt.version = None
-                raise failure from None  # later ones tell nothing of those before them
+            if asking.failure is not None and number == 1:
+                raise asking.failure from None  # later ones tell nothing of those before them
             if _gone(store, staged) is not None:
                 break  # a cleanup took what was there, and it may have been ours
         except StorageError as error:  # what is there cannot be seen: it may be ours
-            failure = failure or error
+            asking.failure = asking.failure or error
             retries.pause(number)
         # it did not arrive, or has not yet: creating it again is safe either way
+    if asking.failure is not None and not asking.may_be_there:
+        raise asking.failure
     raise StorageError(
         "The outcome of a commit is unknown.",
         reason=f"The store neither confirms nor shows {path}.",
         remedy="Read the newest version before trying again: the commit may still appear.",
-    ) from failure
+    ) from asking.failure
 
 
 def _is_ours(store: ReadStore, path: str, attempt: Attempt) -> bool:

@@ -42,7 +42,8 @@ _ONLY_FILES = {
 }
 
 
-@pytest.mark.sampled(one_in=4)
+# each table by one of the two routes, another one on another day
+@pytest.mark.sampled(one_in=248, each="expected")
 @pytest.mark.rule("dv-rows-not-returned", "log-missing-columns", "mapping-id-field-id")
 @pytest.mark.rule("mapping-name-physical", "newer-widening-convert-old", "schema-type-void")
 @pytest.mark.rule("row-read-default-id", "row-read-materialized-id")

@@ -1,13 +1,13 @@
 """What travels: compressed, and once where it never changes.
 
-Measured in Chromium with the demo table: a first visit takes 0.9 to 1.0 MB in 11 requests, a reload
-0.1 to 0.2 MB.
+`python -m benchmarks.page` counts it; docs/performance.md has what it was.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from tornado.httputil import HTTPServerRequest
 from tornado.web import GZipContentEncoding
 
 WEBSOCKET_LEVEL = 4
@@ -18,11 +18,27 @@ WEBSOCKET_MEMORY = 8
 _YEARS = "max-age=315360000"
 """What tornado says of a file whose address has its digest."""
 
+_MOST_KEPT = 64
+"""Files; a page asks for ten."""
+
+_kept: dict[str, bytes] = {}
+"""Compressed files by the digest of what is in them."""
+
 
 class Compressed(GZipContentEncoding):
-    """Text in fewer bytes, for who takes them; comes behind whatever changes an answer."""
+    """Text in fewer bytes, for who takes them; comes behind whatever changes an answer.
+
+    What never changes is compressed once: a first visit asks for 3 MB of scripts, which would
+    keep the serving thread from the page itself for 0.2 s.
+    """
 
     CONTENT_TYPES = GZipContentEncoding.CONTENT_TYPES | {"application/x-ndjson"}
+
+    def __init__(self, request: HTTPServerRequest) -> None:
+        super().__init__(request)
+        self._is_whole = request.method == "GET" and "Range" not in request.headers
+        self._digest = ""
+        self._made = bytearray()
 
     def transform_first_chunk(
         self,
@@ -34,4 +50,19 @@ class Compressed(GZipContentEncoding):
         """Called by tornado once an answer."""
         if headers.get("Cache-Control") == _YEARS:
             headers["Cache-Control"] = f"{_YEARS}, immutable"
+            if status_code == 200 and self._is_whole:
+                self._digest = headers.get("Etag", "")
         return super().transform_first_chunk(status_code, headers, chunk, finishing)
+
+    def transform_chunk(self, chunk: bytes, finishing: bool) -> bytes:  # noqa: FBT001 - tornado's
+        """Called by tornado for each part of an answer."""
+        if not (self._gzipping and self._digest):
+            return super().transform_chunk(chunk, finishing)
+        found = _kept.get(self._digest)
+        if found is not None:
+            return found if finishing else b""
+        made = super().transform_chunk(chunk, finishing)
+        self._made += made
+        if finishing and len(_kept) < _MOST_KEPT:
+            _kept[self._digest] = bytes(self._made)
+        return made

@@ -145,9 +145,11 @@ class BackgroundRunner:
 
     It is made on the thread that serves the document, and only that thread touches
     it: Bokeh keeps which document is current in one list for all threads, and a
-    change announced from another thread may get lost. Work starts at once, but the
-    page changes only from `release` on: what changes between the moment a browser is
-    sent the page and the moment Panel knows of it never reaches that browser.
+    change announced from another thread may get lost. Work starts at once, and the page
+    changes until the browser opens its socket, so that what it is sent first has most
+    answers already. From then on it changes only from `release` on: what changes between the
+    moment a browser is sent the page and the moment Panel knows of it never reaches that
+    browser.
     """
 
     is_background = True
@@ -186,10 +188,17 @@ class BackgroundRunner:
         self._loop.add_callback(self._announce, change)
 
     def _announce(self, change: Callable[[], None]) -> None:
-        if self._held is not None:
+        # what was held back once keeps the rest behind it
+        if self._held is not None and (self._held or not self._is_awaited):
             self._held.append(change)
         elif self._document.session_context is not None:
             self._document.add_next_tick_callback(change)
+
+    @property
+    def _is_awaited(self) -> bool:
+        """Whether the session is there and its browser has not asked for the page yet."""
+        session = getattr(self._document.session_context, "session", None)
+        return session is not None and session.connection_count == 0
 
 
 STUCK_SECONDS = 0.5

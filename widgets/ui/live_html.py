@@ -49,13 +49,23 @@ class StyledComponent(pn.custom.JSComponent):
 
     def _get_properties(self, doc: Document | None) -> dict[str, Any]:
         properties: dict[str, Any] = super()._get_properties(doc)
-        context = None if doc is None else doc.session_context
-        # outside of a server a context may have nothing but an id
-        if getattr(context, "server_context", None) is not None:
-            sheets = properties.get("stylesheets", [])
-            properties["stylesheets"] = [one for one in sheets if one != read_style()]
+        if _is_served(doc):
             properties["esm"] = self._here or properties["esm"]
         return properties
+
+    def _process_param_change(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Not in `_get_properties`: what a design asks for brings the sheets once more."""
+        properties: dict[str, Any] = super()._process_param_change(params)
+        sheets = properties.get("stylesheets")
+        if sheets and _is_served(pn.state.curdoc):
+            properties["stylesheets"] = [one for one in sheets if one != read_style()]
+        return properties
+
+
+def _is_served(document: Document | None) -> bool:
+    """Outside of a server a context may have nothing but an id."""
+    context = None if document is None else document.session_context
+    return getattr(context, "server_context", None) is not None
 
 
 class LiveHtml(StyledComponent):

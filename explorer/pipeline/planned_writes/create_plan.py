@@ -25,6 +25,7 @@ from explorer.protocol.schema import StructType, render_schema
 from explorer.storage.ports import WriteStore
 from explorer.writing.schema.new_table import NewTable, build_new_table
 from explorer.writing.statements.create_statement import create_table
+from explorer.writing.statements.new_place import check_new_place
 from explorer.writing.statements.options import WriteResult
 from explorer.writing.statements.row_statement import open_target
 
@@ -142,6 +143,7 @@ def _plan(store: WriteStore, request: NewTableRequest) -> CreatePlan:
             remedy="Write to it, or create the new one at another place.",
             kind="already_exists",
         )
+    check_new_place(store)
     # names that are generated are the same each time, because the digest covers them
     numbers = itertools.count(1)
     table = request.build(0, lambda: UUID(int=next(numbers)))

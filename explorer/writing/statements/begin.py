@@ -20,6 +20,7 @@ from explorer.writing.files.row_files import DEFAULT_FILE_BYTES, row_form
 from explorer.writing.gate.planning import plan_gate
 from explorer.writing.schema.new_table import build_table_of_rows
 from explorer.writing.schema.schema_change import SchemaChange, merge_schema, overwrite_schema
+from explorer.writing.statements.new_place import check_new_place
 from explorer.writing.statements.options import WriteOptions, WriteResult, check_options
 from explorer.writing.statements.row_statement import (
     RowStatement,
@@ -56,6 +57,8 @@ def begin_write(
             raise _is_there(snapshot)
         if has_transaction(snapshot, options.transaction):
             return repeated()
+    else:
+        check_new_place(target.store)
     to_be = (
         _new(options, given, clock, ids)
         if snapshot is None

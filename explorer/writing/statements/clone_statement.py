@@ -51,6 +51,7 @@ from explorer.writing.commits.after_commit import follow_commit
 from explorer.writing.commits.commit_rows import commit_rows
 from explorer.writing.commits.provenance import engine_info
 from explorer.writing.statements.create_statement import already_there
+from explorer.writing.statements.new_place import check_new_place
 from explorer.writing.statements.options import WriteResult
 from explorer.writing.statements.row_statement import Target, open_target
 
@@ -158,6 +159,7 @@ def begin_clone(
     target = open_target(store)
     if target.snapshot is not None:
         raise already_there(store.uri, target.snapshot.version)
+    check_new_place(store)
     if is_catalog_managed(source.protocol):
         raise UnsupportedError(
             f"{source.uri} cannot be cloned.",

@@ -26,6 +26,7 @@ from explorer.writing.commits.commit_rows import commit_rows
 from explorer.writing.commits.provenance import engine_info
 from explorer.writing.files.removes import removes_of
 from explorer.writing.schema.new_table import NewTable, build_new_table, build_replaced_table
+from explorer.writing.statements.new_place import check_new_place
 from explorer.writing.statements.options import WriteResult
 from explorer.writing.statements.row_statement import open_target
 
@@ -56,6 +57,8 @@ def create_table(  # noqa: PLR0913  # what a table is described by, and who crea
     target = open_target(store)
     if target.snapshot is not None and not replaces:
         raise already_there(store.uri, target.snapshot.version)
+    if target.snapshot is None:
+        check_new_place(store)
     described: Mapping[str, Any] = {
         "partition_by": partition_by,
         "properties": properties,

@@ -8,10 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from explorer.errors import DeltaError, NotFoundError, StorageError, UnsupportedError
+from explorer import pipeline
+from explorer.errors import NotFoundError, StorageError, UnsupportedError
 from explorer.storage.open import open_read_store, open_write_store
 from explorer.storage.ports import PutOutcome, WriteStore
 from tests.azure_server import azure_server
@@ -95,10 +97,21 @@ def test_of_racing_threads_exactly_one_creates(place: tuple[str, dict[str, Any]]
             assert outcomes.count(PutOutcome.ALREADY_THERE) == 3
 
 
-def test_a_bucket_that_is_not_there_is_told(s3: dict[str, Any]) -> None:
-    with pytest.raises(DeltaError) as caught:
-        open_write_store("s3://nowhere/t", s3).put_if_absent(COMMIT, b"x")
-    assert "nowhere" in caught.value.problem
+@pytest.mark.parametrize("server", SCHEMES)
+def test_where_there_is_no_bucket_it_is_known_that_nothing_was_committed(
+    server: str, request: pytest.FixtureRequest
+) -> None:
+    uri, options = f"{SCHEMES[server]}://nowhere/t", request.getfixturevalue(server)
+    rows = pa.table({"id": [1]})
+    for write in (
+        lambda: pipeline.create(uri, "id BIGINT", storage_options=options),
+        lambda: pipeline.write(rows, uri, storage_options=options),
+        lambda: open_write_store(uri, options).put_if_absent(COMMIT, b"x"),
+    ):
+        with pytest.raises(StorageError, match="no such bucket") as caught:
+            write()
+        assert caught.value.kind == "storage_failed"
+        assert caught.value.problem == f"{uri} cannot be written to."
 
 
 @pytest.mark.parametrize("uri", ["http://host/t", "ftp://host/t", "simplecache::s3://bucket/t"])
@@ -135,10 +148,13 @@ def test_a_store_that_ignores_the_condition_is_found_out(
         with pytest.raises(UnsupportedError) as caught:
             store.put_if_absent(COMMIT, b"x")
     assert caught.value.kind == "store_unsupported"
-    with pytest.raises(NotFoundError):
-        store.read(COMMIT)
-    with pytest.raises(NotFoundError):
-        store.list_names("_delta_log")
+    # it is known that a write did not commit, and it takes its files with it
+    with pytest.raises(UnsupportedError, match="cannot be committed to"):
+        pipeline.write(pa.table({"id": [1]}), uri)
+    for work in (lambda: store.read(COMMIT), lambda: store.list_names("_delta_log")):
+        with pytest.raises(NotFoundError):
+            work()
+    assert not MemoryFileSystem().find(uri)
 
 
 def test_a_store_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,43 @@
+"""Where a table may begin: in a folder that is not part of another table (spec: File Types)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from explorer.errors import DeltaError, InvalidArgumentError
+from explorer.log.folder.listing import build_listing
+from explorer.protocol.filenames import LOG_FOLDER
+from explorer.storage.ports import PlacedStore, ReadStore, offers
+
+_HIDDEN: Final = ("_", ".")
+
+
+def check_new_place(store: ReadStore) -> None:
+    """Raise `InvalidArgumentError` where a table that begins at `store` would lie inside another
+    one. To the outer table its files would be ones that no version knows, which a vacuum by most
+    engines deletes.
+
+    Vacuum passes over folders whose names begin with `_` or `.`, so that a table may lie in one. A
+    folder around that cannot be looked into says nothing.
+    """
+    inner = store
+    while offers(inner, PlacedStore) and (outer := inner.open_around()) is not None:
+        if inner.uri.rstrip("/").rpartition("/")[2].startswith(_HIDDEN):
+            return
+        if _has_log(outer):
+            raise InvalidArgumentError(
+                f"No table can be created at {store.uri}.",
+                reason=f"It lies inside the table at {outer.uri}: a vacuum of that one by another "
+                "engine would delete the files of this one, which its log does not name.",
+                remedy="Create it at a place of its own. Rows for a partition of the outer table "
+                "are written to the outer table, with the partition columns among them.",
+                spec="File Types",
+            )
+        inner = outer
+
+
+def _has_log(store: ReadStore) -> bool:
+    try:
+        return build_listing(store.list_names(LOG_FOLDER)).latest_version is not None
+    except DeltaError:
+        return False
