@@ -38,6 +38,7 @@ class Compressed(GZipContentEncoding):
         super().__init__(request)
         self._is_whole = request.method == "GET" and "Range" not in request.headers
         self._digest = ""
+        self._found: bytes | None = None
         self._made = bytearray()
 
     def transform_first_chunk(
@@ -52,15 +53,16 @@ class Compressed(GZipContentEncoding):
             headers["Cache-Control"] = f"{_YEARS}, immutable"
             if status_code == 200 and self._is_whole:
                 self._digest = headers.get("Etag", "")
+                # once and for all: another answer may be finished between two parts of this one
+                self._found = _kept.get(self._digest)
         return super().transform_first_chunk(status_code, headers, chunk, finishing)
 
     def transform_chunk(self, chunk: bytes, finishing: bool) -> bytes:  # noqa: FBT001 - tornado's
         """Called by tornado for each part of an answer."""
         if not (self._gzipping and self._digest):
             return super().transform_chunk(chunk, finishing)
-        found = _kept.get(self._digest)
-        if found is not None:
-            return found if finishing else b""
+        if self._found is not None:
+            return self._found if finishing else b""
         made = super().transform_chunk(chunk, finishing)
         self._made += made
         if finishing and len(_kept) < _MOST_KEPT:

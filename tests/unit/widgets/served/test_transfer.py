@@ -1,0 +1,56 @@
+"""Answers as they travel: compressed once where they never change, and always whole."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+
+import pytest
+from tornado.httputil import HTTPHeaders, HTTPServerRequest
+
+from widgets.served import _transfer
+from widgets.served._transfer import Compressed
+
+PARTS = [b"a" * 3000, b"b" * 3000, b"c" * 3000]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_transfer, "_kept", {})
+
+
+def answer(digest: str, parts: list[bytes] = PARTS) -> Iterator[bytes]:
+    """What is sent, part by part, of a file that never changes."""
+    request = HTTPServerRequest("GET", "/", headers=HTTPHeaders({"Accept-Encoding": "gzip"}))
+    transform = Compressed(request)
+    headers = HTTPHeaders(
+        {
+            "Content-Type": "text/javascript",
+            "Cache-Control": _transfer._YEARS,
+            "Etag": digest,
+        }
+    )
+    last = len(parts) - 1
+    _, _, sent = transform.transform_first_chunk(200, headers, parts[0], last == 0)
+    yield sent
+    for at, part in enumerate(parts[1:], 1):
+        yield transform.transform_chunk(part, at == last)
+
+
+def test_the_second_answer_is_the_first_one_kept() -> None:
+    first = b"".join(answer('"one"'))
+    assert gzip.decompress(first) == b"".join(PARTS)
+    assert list(answer('"one"')) == [b"", b"", first]
+
+
+def test_answers_to_two_at_once_are_both_whole() -> None:
+    slow = answer('"one"')
+    begun = next(slow)
+    assert gzip.decompress(b"".join(answer('"one"'))) == b"".join(PARTS)
+    assert gzip.decompress(begun + b"".join(slow)) == b"".join(PARTS)
+
+
+def test_an_answer_that_was_broken_off_is_not_kept() -> None:
+    next(answer('"one"'))
+    assert gzip.decompress(b"".join(answer('"one"'))) == b"".join(PARTS)
+    assert gzip.decompress(b"".join(answer('"two"', [b"d" * 3000]))) == b"d" * 3000
