@@ -6,13 +6,17 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from rich.console import Console
+
 from explorer.cli.listings import Column, print_listing
+from explorer.cli.row_listing import list_rows
 from explorer.cli.terminal import build_console
 from explorer.cli.wording import render_count, render_size
 from explorer.cli.writing_printing import print_note_line, print_result, print_title, print_way_on
 from explorer.table.counts import count
 
 if TYPE_CHECKING:
+    from explorer.pipeline.changing.first_rows import FirstRows
     from explorer.pipeline.planned_writes.change_plan import ChangePlan
     from explorer.writing.statements.options import WriteResult
 
@@ -32,6 +36,8 @@ def print_change_plan(plan: ChangePlan, words: Sequence[str], limit: int) -> Non
     print_listing(console, _FILES, shown)
     if plan.num_files > len(shown):
         print_note_line(console, f"and {count(plan.num_files - len(shown), 'more file')}")
+    if plan.first_rows is not None:
+        _print_rows(console, plan.first_rows)
     console.print()
     for text in _notes(plan):
         print_note_line(console, text)
@@ -44,6 +50,19 @@ def print_change_result(result: WriteResult, uri: str, *, as_json: bool) -> None
         print_result(result, uri, as_json=as_json)
         return
     print_title(build_console(sys.stdout), "Nothing was committed. No row matched.")
+
+
+def _print_rows(console: Console, rows: FirstRows) -> None:
+    shown = [("before", rows.before), ("after", rows.after)]
+    for title, table in shown:
+        if table is None or not table.num_rows:
+            continue
+        console.print()
+        is_delete = rows.after is None
+        said = "the first rows" if is_delete else f"the first rows, {title}"
+        print_note_line(console, f"{said}:")
+        if missing := list_rows(console, table):
+            print_note_line(console, f"and {count(missing, 'more column')}")
 
 
 def _rows(plan: ChangePlan) -> str:

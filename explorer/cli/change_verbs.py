@@ -39,7 +39,12 @@ Set = Annotated[
     ),
 ]
 Count = Annotated[
-    bool, typer.Option("--count", help="Read the files, and say how many rows match.")
+    bool,
+    typer.Option(
+        "--count",
+        help="Read the files: say how many rows match, and show the first of them, before and "
+        "after.",
+    ),
 ]
 UsedEngine = Annotated[
     str,

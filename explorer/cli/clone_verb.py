@@ -8,9 +8,17 @@ import typer
 
 from explorer.cli.json_lines import print_document
 from explorer.cli.maintenance_options import repeated_options
-from explorer.cli.options import AsJson, StorageOptions, Uri, parse_storage_options
+from explorer.cli.options import (
+    AsJson,
+    StorageOptions,
+    Timestamp,
+    Uri,
+    parse_pairs,
+    parse_storage_options,
+)
 from explorer.cli.writing_options import ApplyWrite, UserMetadata, WrittenBy, watched_write
 from explorer.cli.writing_printing import command_words, print_clone_plan, print_result
+from explorer.inspect.answer import check_one_point_in_time
 
 Source = Annotated[
     str, typer.Argument(metavar="SOURCE", help="The table whose rows the clone begins with.")
@@ -21,6 +29,14 @@ Version = Annotated[
         "--version", "-v", metavar="N", help="The source's version; by default the newest."
     ),
 ]
+ClonedProperties = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--property",
+        metavar="KEY=VALUE",
+        help="A property of the clone, beside the source's or in place of one; may be repeated.",
+    ),
+]
 
 
 def clone(  # noqa: PLR0913  # the options of a command
@@ -28,6 +44,8 @@ def clone(  # noqa: PLR0913  # the options of a command
     uri: Uri,
     *,
     version: Version = None,
+    timestamp: Timestamp = None,
+    properties: ClonedProperties = None,
     user_metadata: UserMetadata = None,
     by: WrittenBy = None,
     apply: ApplyWrite = None,
@@ -48,8 +66,14 @@ def clone(  # noqa: PLR0913  # the options of a command
         plan_clone,
     )
 
+    check_one_point_in_time(version, timestamp)
     request = CloneRequest(
-        source=source, version=version, user_name=by, user_metadata=user_metadata
+        source=source,
+        version=version,
+        timestamp=timestamp,
+        properties=parse_pairs(properties or []),
+        user_name=by,
+        user_metadata=user_metadata,
     )
     storage_options = parse_storage_options(option)
     with watched_write() as watch:
@@ -64,6 +88,10 @@ def clone(  # noqa: PLR0913  # the options of a command
     elif as_json:
         print_document(plan.document)
     else:
-        options = [("--version", str(plan.version)), ("--user-metadata", user_metadata)]
+        options = [
+            ("--version", str(plan.version)),
+            ("--property", properties),
+            ("--user-metadata", user_metadata),
+        ]
         words = command_words("clone", [plan.source, plan.uri], options)
         print_clone_plan(plan, [*words, *repeated_options(None, option, by)])

@@ -97,6 +97,8 @@ def print_clone_plan(plan: ClonePlan, words: Sequence[str]) -> None:
     )
     console.print()
     _print_layout(console, plan.partition_columns, ())
+    for name, value in plan.properties.items():
+        print_note_line(console, f"property {name} = {value}")
     print_note_line(console, f"features: {', '.join(plan.features) or 'none'}")
     print_note_line(
         console,

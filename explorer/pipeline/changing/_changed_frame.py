@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _LABEL: Final = "Writing changed rows"
+_LOOKING: Final = "Looking at changed rows"
 
 
 def rows_frame(place: Workplace, statement: ChangeStatement, files: pa.Table) -> DataFrame:
@@ -35,6 +36,14 @@ def rows_frame(place: Workplace, statement: ChangeStatement, files: pa.Table) ->
     read = ReadRowsToChange(store=place.store, request=rows_to_change(statement.snapshot))
     groups = group_files(files, parallelism(session))
     return run_groups(session, groups, read, spark_schema(read.schema))
+
+
+def gated_rows(place: Workplace, frame: DataFrame, plan: GatePlan, form: ChangeForm) -> pa.Table:
+    """Rows as `write_frame` would write them, for who only looks at a few."""
+    session = place.session
+    assert session is not None
+    with watched(session, place.watch, _LOOKING):
+        return apply_gate(frame, plan, carried=form.carried).toArrow()
 
 
 def write_frame(

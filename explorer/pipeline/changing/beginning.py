@@ -8,9 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+import pyarrow as pa
+
 from explorer.log.actions.columns import ADD_COLUMNS
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.pipeline.removing.finding import only_spark_evaluates, parse_where
+from explorer.pipeline.removing.workplace import Workplace
 from explorer.progress import Watch
 from explorer.scan.predicate.predicate import Predicate
 from explorer.storage.ports import WriteStore
@@ -29,13 +32,19 @@ DELETE = "DELETE"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BegunChange:
     """A statement that is ready to look for its rows. `where` is its condition, None for every row;
-    `needs_spark` says why only Spark can carry it out, None where this process can."""
+    `needs_spark` says why only Spark can carry it out, None where this process can; `values_after`
+    computes the new values of an update for who only looks."""
 
     statement: ChangeStatement
     where: str | None
     candidates: Candidates
     needs_spark: str | None = None
+    values_after: ValuesAfter | None = None
 
+
+ValuesAfter: TypeAlias = Callable[[Workplace, pa.Table], pa.Table | None]
+"""The rows of some files, all of them updated, with `BEFORE`; None where that is for Spark and the
+place is this process."""
 
 Approve: TypeAlias = Callable[[BegunChange], None]
 """Asked before a row is looked for, each time that the statement runs; it raises what stops it."""

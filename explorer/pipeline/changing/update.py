@@ -184,7 +184,7 @@ class _Update:
         begun = with_candidates(statement, self.where, predicate, self.watch)
         job = _RowsOfUpdate(statement=begun.statement, plan=plan, time=moment)
         needed = begun.needs_spark or job.needs_spark()
-        return replace(begun, needs_spark=needed), job
+        return replace(begun, needs_spark=needed, values_after=job.shown), job
 
     def run(self) -> WriteResult | Conflict:
         """Update the rows of the newest version."""
@@ -267,6 +267,27 @@ class _RowsOfUpdate:
 
         gate = self._gate(given)
         return write_frame(place, statement, frame, gate, form), gate.rules()
+
+    def shown(self, place: Workplace, files: pa.Table) -> pa.Table | None:
+        """The rows of `files` with their new values and `BEFORE`; None where only Spark can make
+        them and the place has none. Nothing is written."""
+        statement = self.statement
+        form = change_form(statement.protocol, statement.metadata, with_feed=True)
+        if self.needs_spark() is None:
+            update = RowUpdate(plan=self.plan, gate=self._arrow_gate, form=form)
+            read = ReadRowsToChange(store=place.store, request=rows_to_change(statement.snapshot))
+            gate = update.begin()
+            return pa.Table.from_batches(
+                [update.apply(rows, gate) for rows in read(files) if rows.num_rows]
+            )
+        if place.session is None:
+            return None
+        # nobody who looks at a few rows has to have pyspark
+        from explorer.pipeline.changing._changed_frame import gated_rows  # noqa: PLC0415
+        from explorer.pipeline.changing._update_frame import updated_frame  # noqa: PLC0415
+
+        frame, given = updated_frame(place, statement, files, self.plan, form)
+        return gated_rows(place, frame, self._gate(given), form)
 
     def _gate(self, given: StructType) -> GatePlan:
         by_name = {item.name: item.data_type for item in given.fields}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ import pyarrow as pa
 from explorer.errors import ConflictError
 from explorer.pipeline.changing.beginning import BegunChange, spark_to_find
 from explorer.pipeline.changing.delete import begin_delete, delete_from
+from explorer.pipeline.changing.first_rows import FirstRows, first_rows
 from explorer.pipeline.changing.update import begin_update, update_in
 from explorer.pipeline.planned_writes._plan_digest import check_digest, digest_of, table_document
 from explorer.pipeline.removing.finding import find_rows
@@ -69,6 +70,7 @@ class ChangePlan:
     into the files. `is_everything` says that a delete takes every row, and `table_name` is what has
     to be typed then. `needs_spark` says why Spark would carry it out, None where this process
     does. `files` has `path` as in the log, `size`, `num_records` and `whole` for each file.
+    `first_rows` are the first rows that match, before and after, where somebody looked.
     """
 
     uri: str
@@ -90,14 +92,17 @@ class ChangePlan:
     table_name: str
     digest: str
     files: pa.Table = field(repr=False, compare=False)
+    first_rows: FirstRows | None = field(default=None, repr=False, compare=False)
 
     @property
     def document(self) -> dict[str, Any]:
         """The plan as JSON, without its files."""
-        return {"format": 1, "digest": self.digest, **self._facts()}
+        shown = None if self.first_rows is None else self.first_rows.document
+        return {"format": 1, "digest": self.digest, **self._facts(), "first_rows": shown}
 
     def _facts(self) -> dict[str, Any]:
-        names = [name for name in self.__dataclass_fields__ if name not in {"files", "digest"}]
+        others = {"files", "digest", "first_rows"}
+        names = [name for name in self.__dataclass_fields__ if name not in others]
         return {name: getattr(self, name) for name in names}
 
 
@@ -111,13 +116,15 @@ def plan_change(
     watch: Watch = UNWATCHED,
 ) -> ChangePlan:
     """The plan; nothing is written. With `looks` the files are read, so that it says how many rows
-    match. Raises what `delete` and `update` raise before they write."""
+    match, and has the first of them. New values that only Spark computes are there where Spark was
+    asked for, or is given by `spark`, or looks for the rows. Raises what `delete` and `update`
+    raise before they write."""
     check_engine(request.engine)
     store = open_place(uri, storage_options)
     found = _begin(store, request, watch)
     assert isinstance(found, BegunChange), "without a transaction it cannot be done already"
-    number = _count(store, request, found, spark, watch) if looks else None
-    return _plan(found, request, number)
+    plan = _plan(found, request)
+    return _look(plan, store, request, found, spark, watch) if looks else plan
 
 
 def carry_out_change(  # noqa: PLR0913  # what was planned, and how it is carried out
@@ -155,25 +162,35 @@ def _begin(store: WriteStore, request: ChangeRequest, watch: Watch) -> BegunChan
     return begin_update(store, request.values, request.where, request.options, watch)
 
 
-def _count(
-    store: WriteStore, request: ChangeRequest, begun: BegunChange, spark: Any, watch: Watch
-) -> int | None:
-    """How many rows match; None where a file that goes unread does not say how many it has."""
+def _look(  # what was planned, and how it is looked at
+    plan: ChangePlan,
+    store: WriteStore,
+    request: ChangeRequest,
+    begun: BegunChange,
+    spark: Any,
+    watch: Watch,
+) -> ChangePlan:
+    """The plan with how many rows match, None where a file that goes unread does not say how many
+    it has, and the first of them."""
     candidates = begun.candidates
+    needed = spark_to_find(candidates)
+    if needed is None and spark is not None:
+        needed = begun.needs_spark
     place = choose_workplace(
         store,
         candidates.asked,
-        spark_to_find(candidates),
+        needed,
         engine=request.engine,
         spark=spark,
         watch=watch,
     )
     found = find_rows(place, candidates, begun.where)
     held = live_rows(candidates.whole)
-    return None if held is None else held + sum_of(found.column("num_found"))
+    number = None if held is None else held + sum_of(found.column("num_found"))
+    return replace(plan, num_rows=number, first_rows=first_rows(place, begun, found))
 
 
-def _plan(begun: BegunChange, request: ChangeRequest, number: int | None = None) -> ChangePlan:
+def _plan(begun: BegunChange, request: ChangeRequest) -> ChangePlan:
     statement, candidates = begun.statement, begun.candidates
     snapshot, protocol, metadata = statement.snapshot, statement.protocol, statement.metadata
     files, whole = candidates.files, candidates.whole
@@ -206,7 +223,7 @@ def _plan(begun: BegunChange, request: ChangeRequest, number: int | None = None)
             "options": asdict(request.options),
         }
     )
-    return ChangePlan(**facts, num_rows=number, digest=digest, files=files.select(_SHOWN))
+    return ChangePlan(**facts, num_rows=None, digest=digest, files=files.select(_SHOWN))
 
 
 def _why_spark(begun: BegunChange, request: ChangeRequest) -> str | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from explorer.pipeline.planned_writes._plan_digest import check_digest, digest_of, table_document
@@ -23,10 +23,13 @@ Place = str | os.PathLike[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloneRequest:
-    """Which version of which table is cloned (None for the newest), and what the commit records."""
+    """Which version of which table is cloned, or the one that was current at `timestamp` (the
+    newest without either), with which properties of its own, and what the commit records."""
 
     source: Place
     version: int | None = None
+    timestamp: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
     user_name: str | None = None
     user_metadata: str | None = None
 
@@ -35,7 +38,8 @@ class CloneRequest:
 class ClonePlan:
     """The table that would be made at `uri`: `num_files` files with `num_bytes` bytes and
     `num_rows` live rows (None where the log does not say) of one version of the table at `source`,
-    in whose folder they stay."""
+    in whose folder they stay. `properties` are those that are not the source's, and `features`
+    what the clone's protocol supports."""
 
     uri: str
     source: str
@@ -44,6 +48,7 @@ class ClonePlan:
     num_bytes: int
     num_rows: int | None
     partition_columns: tuple[str, ...]
+    properties: Mapping[str, str]
     features: tuple[str, ...]
     digest: str
 
@@ -87,7 +92,10 @@ def _begin(
     table = open_table(request.source, storage_options)
     return begin_clone(
         open_place(uri, storage_options),
-        table.snapshot(request.version, progress=watch.progress, cancel=watch.cancel),
+        table.snapshot(
+            request.version, request.timestamp, progress=watch.progress, cancel=watch.cancel
+        ),
+        properties=request.properties,
         user_metadata=request.user_metadata,
         user_name=request.user_name,
     )
@@ -105,7 +113,8 @@ def _plan(statement: CloneStatement, request: CloneRequest) -> ClonePlan:
         source=source.uri,
         version=source.version,
         partition_columns=source.metadata.partition_columns,
-        features=supported_features(source.protocol),
+        properties=dict(request.properties),
+        features=supported_features(statement.protocol),
         digest=digest_of(
             {
                 "verb": "clone",
@@ -113,6 +122,7 @@ def _plan(statement: CloneStatement, request: CloneRequest) -> ClonePlan:
                 "source": source.uri,
                 "version": source.version,
                 "table": table_document(source),
+                "properties": dict(request.properties),
                 "said": [request.user_name, request.user_metadata],
                 **facts,
             }

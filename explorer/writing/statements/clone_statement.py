@@ -7,8 +7,8 @@ name and description stay behind, and so do history, transactions and row ids.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID, uuid4
 
@@ -27,15 +27,7 @@ from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.protocol.deletion_vectors import parse_relative_place
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN
-from explorer.protocol.features.registry import is_catalog_managed, is_supported
-from explorer.protocol.features.row_columns import row_column_names
-from explorer.protocol.known_properties import (
-    CHECKPOINT_PROTECTION_VERSION,
-    IN_COMMIT_TIMESTAMP_TIME,
-    IN_COMMIT_TIMESTAMP_VERSION,
-    ROW_COMMIT_VERSION_COLUMN,
-    ROW_ID_COLUMN,
-)
+from explorer.protocol.features.registry import is_catalog_managed
 from explorer.protocol.paths import encode_path, is_absolute
 from explorer.rows.data_file.data_file import store_path
 from explorer.storage.location import canonical_place, is_below, parse_location
@@ -50,6 +42,7 @@ from explorer.transaction.staged import Promises, Provenance, StagedCommit
 from explorer.writing.commits.after_commit import follow_commit
 from explorer.writing.commits.commit_rows import commit_rows
 from explorer.writing.commits.provenance import engine_info
+from explorer.writing.schema.cloned_table import build_cloned_table
 from explorer.writing.statements.create_statement import already_there
 from explorer.writing.statements.new_place import check_new_place
 from explorer.writing.statements.options import WriteResult
@@ -57,15 +50,6 @@ from explorer.writing.statements.row_statement import Target, open_target
 
 CLONE: Final = "CLONE"
 """The operation, as the reference calls it."""
-
-_OF_HISTORY: Final = (
-    CHECKPOINT_PROTECTION_VERSION,
-    IN_COMMIT_TIMESTAMP_TIME,
-    IN_COMMIT_TIMESTAMP_VERSION,
-    ROW_COMMIT_VERSION_COLUMN,
-    ROW_ID_COLUMN,
-)
-"""Properties about versions and rows of the source, which the clone does not have."""
 
 _OF_ROWS: Final = ("base_row_id", "default_row_commit_version")
 _BY_PATH: Final = string_scalar("p")
@@ -141,10 +125,11 @@ class CloneStatement:
         )
 
 
-def begin_clone(
+def begin_clone(  # noqa: PLR0913  # what is cloned, and what makes it repeatable
     store: WriteStore,
     source: Snapshot,
     *,
+    properties: Mapping[str, str | bool | int] | None = None,
     user_metadata: str | None = None,
     user_name: str | None = None,
     clock: Clock = system_clock,
@@ -152,9 +137,10 @@ def begin_clone(
 ) -> CloneStatement:
     """A clone of one version of a table, to be made where `store` is.
 
-    Raises `InvalidArgumentError` where there is a table already (of the kind `already_exists`) and
-    where one table would lie in the folder of the other, and `UnsupportedError` where the files
-    could not be read from there, and where a rule of writers forbids it.
+    Raises `InvalidArgumentError` where there is a table already (of the kind `already_exists`),
+    where one table would lie in the folder of the other, and for properties that a clone cannot
+    have; and `UnsupportedError` where the files could not be read from there, and where a rule of
+    writers forbids it.
     """
     target = open_target(store)
     if target.snapshot is not None:
@@ -167,13 +153,13 @@ def begin_clone(
             remedy="Clone it with the catalog's engine.",
         )
     root = _check_places(store, source)
-    metadata = _metadata(source, ids)
+    protocol, metadata = build_cloned_table(source.protocol, source.metadata, properties or {}, ids)
     held = source.domains.get(CLUSTERING_DOMAIN)
     statement = CloneStatement(
         target=target,
         source=source,
         root=root,
-        protocol=source.protocol,
+        protocol=protocol,
         metadata=metadata,
         domains=() if held is None or held.removed else (held,),
         adds=_with_places(source.physical_files("add", list(ADD_COLUMNS)), root),
@@ -190,17 +176,6 @@ def place_in_a_log(uri: str, *, is_encoded: bool = True) -> str:
     """A table's folder as absolute paths of a log begin: `/a b` becomes `file:/a%20b`."""
     place = f"file:{uri}" if uri.startswith("/") else uri
     return encode_path(place) if is_encoded else place
-
-
-def _metadata(source: Snapshot, ids: Callable[[], UUID]) -> Metadata:
-    without = {item.name for item in _OF_HISTORY}
-    held = source.metadata.configuration
-    configuration = {name: value for name, value in held.items() if name not in without}
-    if is_supported(source.protocol, "rowTracking"):
-        configuration |= row_column_names(ids(), ids())
-    return replace(
-        source.metadata, id=str(ids()), name=None, description=None, configuration=configuration
-    )
 
 
 def _with_places(files: pa.Table, root: str) -> pa.Table:

@@ -183,3 +183,43 @@ def test_rows_are_counted_here_whatever_their_new_values_need(
     plan = plan_change(place, request, looks=True)
     assert plan.needs_spark is not None
     assert plan.num_rows == 2
+    shown = plan.first_rows
+    assert shown is not None
+    assert shown.before.column("name").to_pylist() == ["b", "c"]
+    assert shown.after is None
+
+
+def test_a_counted_plan_shows_the_first_rows_before_and_after(command: Command) -> None:
+    where = ["--where", "day = 0 AND id > 7 OR day = 1", "--count"]
+    document = planned(command, "update", "t", "--set", "price=price / 4", *where)
+    shown = document["first_rows"]
+    # those that were looked for first, then those of files that go as a whole; ten of them
+    numbers = [8, 9, *range(10, 18)]
+    assert [row["id"] for row in shown["before"]] == numbers
+    assert [row["price"] for row in shown["before"]] == [float(each) for each in numbers]
+    assert [row["price"] for row in shown["after"]] == [each / 4 for each in numbers]
+    assert [row["id"] for row in shown["after"]] == numbers
+    assert planned(command, "update", "t", "--set", "price=price / 4")["first_rows"] is None
+    assert (
+        document["digest"]
+        == (planned(command, "update", "t", "--set", "price=price / 4", *where[:2])["digest"])
+    )
+    _, out, _ = command("update", "t", "--set", "price=price / 4", *where)
+    assert "the first rows, before:" in out
+    assert "the first rows, after:" in out
+    pipeline.delete("t", "id IN (10, 11, 12)")
+    found = planned(command, "delete", "t", "--count")
+    assert found["first_rows"]["after"] is None
+    assert len(found["first_rows"]["before"]) == 10
+    hidden = planned(command, "delete", "t", "--where", "day = 1", "--count")["first_rows"]
+    assert [row["id"] for row in hidden["before"]] == [*range(13, 20)]
+    _, out, _ = command("delete", "t", "--where", "day = 1", "--count")
+    assert "the first rows:" in out
+    assert ids() == [*range(10), *range(13, 30)]
+
+
+def test_a_counted_plan_of_an_update_says_what_a_row_would_break(command: Command) -> None:
+    assert command is not None
+    with pytest.raises(InvalidArgumentError) as told:
+        plan_change("t", ChangeRequest(values={"price": "1 / (id - 3)"}), looks=True)
+    assert told.value.kind == "rows_refused"

@@ -339,5 +339,16 @@ def test_a_clone_is_made_of_the_version_that_its_plan_names(command: Command, gi
     assert count_rows(root / "k") == 3
     code, _, err = command(*words)
     assert (code, "There is a table at" in err) == (1, True)
+    at = explorer.open_table("t").snapshot(0).timestamp
+    own = ("--timestamp", str(at), "--property", "owner=me")
+    code, out, _ = command("clone", "t", "k1", *own)
+    assert "property owner = me" in out
+    words = printed_command(out)[1:]
+    assert words[3:-2] == ["--version", "0", "--property", "owner=me"]
+    assert command(*words)[0] == 0
+    snapshot = explorer.open_table("k1").snapshot()
+    assert (snapshot.num_rows, dict(snapshot.metadata.configuration)) == (3, {"owner": "me"})
+    code, _, err = command("clone", "t", "k3", "--timestamp", str(at), "--version", "0")
+    assert (code, "Both a version and a timestamp" in err) == (2, True)
     document = planned(command, "clone", "t", "k2", "--user-metadata", "why", "--by", "ann")
     assert (document["version"], document["num_rows"], document["num_files"]) == (1, 6, 4)

@@ -89,6 +89,71 @@ def test_a_clone_of_a_clone_and_of_an_older_version_names_the_first_files(
     assert rows(tmp_path / "three") == rows(source)
 
 
+def test_a_clone_has_properties_of_its_own(source: Path, tmp_path: Path) -> None:
+    own = {
+        "owner": "me",
+        "delta.enableDeletionVectors": "false",
+        "delta.enableRowTracking": "false",
+        "delta.enableTypeWidening": True,
+    }
+    pipeline.clone(source, tmp_path / "clone", properties=own)
+    here, there = (explorer.open_table(place).snapshot() for place in (tmp_path / "clone", source))
+    added = {"owner": "me", "delta.enableTypeWidening": "true"}
+    kept = there.metadata.configuration.keys()
+    assert here.metadata.configuration.keys() == {*kept, *added}
+    assert here.metadata.configuration["delta.enableDeletionVectors"] == "false"
+    features = [set(each.protocol.writer_features or ()) for each in (here, there)]
+    assert features[0] == features[1] | {"typeWidening"}
+    assert rows(tmp_path / "clone") == rows(source)
+    # rows get ids where the clone alone tracks them
+    pipeline.create(tmp_path / "plain", "id BIGINT")
+    pipeline.write(pa.table({"id": [1, 2]}), tmp_path / "plain")
+    pipeline.clone(
+        tmp_path / "plain", tmp_path / "tracked", properties={"delta.enableRowTracking": "true"}
+    )
+    snapshot = explorer.open_table(tmp_path / "tracked").snapshot()
+    found = explorer.read_rows(snapshot, [], metadata_columns=["_row_id"])
+    assert sorted(found.column("_row_id").to_pylist()) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("delta.columnMapping.mode", "name"),
+        ("delta.enableIcebergCompatV2", "true"),
+        ("delta.constraints.small", "id < 3"),
+        ("delta.enableDeletionVector", "true"),
+        ("delta.dataSkippingStatsColumns", "none"),
+    ],
+)
+def test_a_clone_has_no_property_that_its_files_would_have_to_follow(
+    source: Path, tmp_path: Path, name: str, value: str
+) -> None:
+    with pytest.raises(DeltaError) as told:
+        pipeline.clone(source, tmp_path / "clone", properties={name: value})
+    assert told.value.kind == "invalid_argument"
+    assert not (tmp_path / "clone").exists()
+
+
+def test_a_clone_goes_on_with_the_columns_of_its_source_that_fill_themselves(
+    tmp_path: Path,
+) -> None:
+    columns = (
+        "id BIGINT, n BIGINT GENERATED ALWAYS AS IDENTITY (START WITH 5), "
+        "c STRING DEFAULT 'none', twice BIGINT GENERATED ALWAYS AS (id * 2)"
+    )
+    properties = {"delta.feature.allowColumnDefaults": "supported"}
+    pipeline.create(tmp_path / "source", columns, properties=properties)
+    pipeline.write(pa.table({"id": [1, 2]}), tmp_path / "source")
+    pipeline.clone(tmp_path / "source", tmp_path / "clone")
+    pipeline.write(pa.table({"id": [3]}), tmp_path / "clone")
+    assert [tuple(row.values()) for row in rows(tmp_path / "clone")] == [
+        (1, 5, "none", 2),
+        (2, 6, "none", 4),
+        (3, 7, "none", 6),
+    ]
+
+
 def test_no_statement_upon_a_clone_changes_a_file_of_its_source(
     source: Path, tmp_path: Path
 ) -> None:
