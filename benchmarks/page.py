@@ -110,7 +110,9 @@ class Told:
         """All of them, as a table of Markdown."""
         print("\n| What | Median | Slowest | Asked for |\n|---|---|---|---|")
         for name, values in self.values.items():
-            shown = [_render(one, self.units[name]) for one in (statistics.median(values), max(values))]
+            shown = [
+                _render(one, self.units[name]) for one in (statistics.median(values), max(values))
+            ]
             print(f"| {name} | {shown[0]} | {shown[1]} | {self.asked[name]} |", flush=True)
 
 
@@ -119,9 +121,7 @@ def main() -> int:
     options = _parse()
     print(render_machine(), flush=True)
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=options.chromium, args=ARGUMENTS
-        )
+        browser = playwright.chromium.launch(executable_path=options.chromium, args=ARGUMENTS)
         told = Told()
         if options.large:
             _measure_large(browser, options, Path(place), told)
@@ -224,9 +224,7 @@ _OVERVIEW_OF_VERSIONS = (
     ("100,000 versions: last commits", "version 99,999,", "1.5 s"),
     ("100,000 versions: what to do first, by the log", _SENTENCE, "4.5 s"),
 )
-_TIMELINE = (
-    ("100,000 versions: timeline", "All 100,000 commits of the log are shown.", "5 s"),
-)
+_TIMELINE = (("100,000 versions: timeline", "All 100,000 commits of the log are shown.", "5 s"),)
 
 
 def _parse() -> argparse.Namespace:
