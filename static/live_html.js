@@ -145,6 +145,19 @@ const rove = (list, at) => {
   rows.forEach((row) => { row.tabIndex = row === stop ? 0 : -1 })
 }
 
+// A table that is wider than its place is scrolled by the keyboard, too: it is a stop of the Tab
+// key as long as nothing in it is one.
+const FOCUSABLE = "a[href], button, input, select, summary, [tabindex='0']"
+const let_scroll = (root) => {
+  for (const place of root.querySelectorAll(".dx-scroll:not(.dx-grid)")) {
+    const is_stop = place.scrollWidth > place.clientWidth && place.querySelector(FOCUSABLE) === null
+    const wanted = {tabindex: "0", role: "group", "aria-label": place.querySelector("caption")?.textContent}
+    for (const [name, value] of Object.entries(wanted)) {
+      if (is_stop && value) { place.setAttribute(name, value) } else { place.removeAttribute(name) }
+    }
+  }
+}
+
 // ------------------------------------------------------------------------- files
 
 // A file comes in pieces, each asked for when the one before it has arrived.
@@ -328,6 +341,7 @@ export function render({model, el}) {
     revealed = wanted?.dataset.reveal ?? null
     land()
     root.querySelectorAll("tbody").forEach((list) => rove(list, focused()))
+    let_scroll(root)
   }
 
   // Where a person goes on whose button or field is no longer there; a page that has just
@@ -456,6 +470,9 @@ export function render({model, el}) {
     window.removeEventListener(ZONE_CHANGED, on_zone)
     window.removeEventListener("pointerdown", on_press, true)
   })
+  const widths = new ResizeObserver(() => let_scroll(root))
+  widths.observe(root)
+  model.on("remove", () => widths.disconnect())
   draw()
   return root
 }

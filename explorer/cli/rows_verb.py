@@ -83,6 +83,7 @@ def rows(  # noqa: PLR0913  # the options of a command
     _check_options(first, version, column, is_blame=blame)
     if blame:
         asked = {"where": where, "version": version, "column": column, "files": files}
+        asked |= {"limit": limit}
         answer("row_blame", (uri, option), asked, _print_blame, as_json=as_json)
         return
     given = {"where": where, "first": first, "files": files, "limit": limit}
@@ -105,7 +106,9 @@ def _check_options(
 def _print_blame(found: RowBlame, limit: int) -> None:
     console = build_console(sys.stdout)
     console.print(Text(printable(found.sentence, 2000), style="bold"))
-    print_listing(console, _CELLS, list(plain_rows(found.cells)))
+    shown = list(plain_rows(found.cells, limit))
+    print_listing(console, _CELLS, shown)
+    print_cut(console, len(shown), found.cells.num_rows, "columns")
     if found.unread.num_rows:
         print_listing(console, _UNREAD, list(plain_rows(found.unread, limit)))
 

@@ -193,6 +193,13 @@ class Snapshot:
         return self._total("deleted", self._count_deleted)
 
     @property
+    def has_record_counts(self) -> bool:
+        """Whether `num_records` of the live files are kept, so that asking for them reads no
+        statistics."""
+        kept = self._kept_counts
+        return kept is not None and kept[0] is self._loaded
+
+    @property
     def num_rows(self) -> int | None:
         """The number of live rows by statistics; None where a file has no `numRecords`, or
         where `num_deleted_rows` is None. Statistics that cannot be read are then in

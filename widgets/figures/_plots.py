@@ -120,3 +120,10 @@ def dress_axis(plot: figure, axis: Axis) -> None:
     else:
         plot.xaxis.ticker = BasicTicker(desired_num_ticks=6, num_minor_ticks=0, min_interval=1)
         plot.xaxis.formatter = NumeralTickFormatter(format="0,0")
+
+
+def share_axis(plot: figure, other: figure) -> None:
+    """The level axis of `other` as that of `plot`: tickers of times are two dozen models, each of
+    which takes the server and the browser some time."""
+    for axis, same in zip(plot.xaxis, other.xaxis, strict=True):
+        same.update(ticker=axis.ticker, formatter=axis.formatter)

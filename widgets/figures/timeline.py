@@ -19,10 +19,14 @@ from bokeh.models import (
     HoverTool,
     NumeralTickFormatter,
     PanTool,
+    Quad,
     Range1d,
     RangeTool,
+    Scatter,
     Span,
+    Step,
     TapTool,
+    VAreaStep,
     WheelZoomTool,
 )
 from bokeh.plotting import figure
@@ -34,6 +38,7 @@ from widgets.figures._plots import (
     build_tooltip,
     dress_amounts,
     dress_axis,
+    share_axis,
 )
 from widgets.figures.commits import (
     Axis,
@@ -124,6 +129,7 @@ def build_timeline(palette: Palette, axis: Axis, measure: Measure = "bytes") -> 
     flow = _flow_figure(palette, x_range, sources["changes"], measure)
     lanes = _lanes_figure(palette, axis, x_range, sources)
     overview = _overview_figure(palette, axis, whole, x_range, sources["bars"])
+    share_axis(lanes, overview)
     plots = (size, flow, lanes)
     cursors = tuple(
         Span(dimension="height", location=0, line_dash="dashed", visible=False, level="underlay",
@@ -330,14 +336,18 @@ def _live_figure(
     plot.xaxis.visible = False
     plot.yaxis.axis_label = _NAMES[measure]
     dress_amounts(plot, measure)
-    plot.varea_step(
-        x="x", y1=0, y2="y", source=source, step_mode="after",
-        fill_color=palette.write, fill_alpha=0.14,
-    )  # fmt: skip
-    plot.step(x="x", y="y", source=source, mode="after", line_color=palette.write, line_width=1.6)
+    plot.add_glyph(
+        source,
+        VAreaStep(
+            x="x", y1=0, y2="y", step_mode="after", fill_color=palette.write, fill_alpha=0.14
+        ),
+    )
+    plot.add_glyph(
+        source, Step(x="x", y="y", mode="after", line_color=palette.write, line_width=1.6)
+    )
     # a step line cannot be pointed at; what lies below each of its steps can
-    steps = plot.quad(left="x", right="until", bottom=0, top="y", source=source,
-                      fill_alpha=0, line_alpha=0)  # fmt: skip
+    below = Quad(left="x", right="until", bottom=0, top="y", fill_alpha=0, line_alpha=0)
+    steps = plot.add_glyph(source, below)
     told = build_tooltip(palette, ("From", "@when"), title=f"{_NAMES[measure]} @amount")
     plot.add_tools(HoverTool(renderers=[steps], tooltips=told, mode="vline"))
     return plot
@@ -355,10 +365,11 @@ def _flow_figure(
     dress_amounts(plot, measure)
     bars = []
     for side, colour in (("added", palette.added), ("removed", palette.removed)):
-        bars.append(plot.quad(
-            left="left", right="right", bottom=0, top=side, source=source, fill_color=colour,
-            fill_alpha=0.75, line_color=palette.card, line_width=0.5,
-        ))  # fmt: skip
+        bar = Quad(
+            left="left", right="right", bottom=0, top=side, fill_color=colour, fill_alpha=0.75,
+            line_color=palette.card, line_width=0.5,
+        )  # fmt: skip
+        bars.append(plot.add_glyph(source, bar))
     # of both sides one tooltip, wherever above or below the bar one points
     told = build_tooltip(palette, ("Added", "@plus"), ("Removed", "@minus"), title="@when")
     plot.add_tools(HoverTool(renderers=bars[:1], tooltips=told, mode="vline"))
@@ -378,32 +389,34 @@ def _lanes_figure(
         height=230, x_range=x_range, y_range=FactorRange(factors=[]), tools=[],
     )  # fmt: skip
     dress_axis(plot, axis)
-    marks = plot.scatter(
-        x="x", y="y", size="size", source=sources["marks"], marker="circle",
-        color="color", fill_alpha="fill", line_alpha=0.8,
-        nonselection_fill_alpha=0.62, nonselection_line_alpha=0.8,
+    mark = Scatter(
+        x="x", y="y", size="size", marker="circle", fill_color="color", line_color="color",
+        fill_alpha="fill", line_alpha=0.8,
     )  # fmt: skip
+    # one that is tapped is selected elsewhere: the others stay as they are
+    marks = plot.add_glyph(sources["marks"], mark, nonselection_glyph=mark)
     told = {marks: build_tooltip(palette, *_TOLD, title="@operation")}
     for name, shape, filled in (("checkpoints", "diamond", 0.8), ("compactions", "diamond", 0.0)):
-        drawn = plot.scatter(
-            x="x", y="y", size=11, source=sources[name], marker=shape, color=palette.muted,
-            fill_alpha=filled, line_alpha=1.0 - filled,
+        point = Scatter(
+            x="x", y="y", size=11, marker=shape, fill_color=palette.muted,
+            line_color=palette.muted, fill_alpha=filled, line_alpha=1.0 - filled,
         )  # fmt: skip
+        drawn = plot.add_glyph(sources[name], point)
         told[drawn] = build_tooltip(palette, (name[:-1].capitalize(), "@what"))
-    events = plot.scatter(
-        x="x", y="y", size=9, source=sources["events"], marker="shape", color=palette.text,
-        fill_alpha=0.75, line_alpha=0,
+    event = Scatter(
+        x="x", y="y", size=9, marker="shape", fill_color=palette.text, fill_alpha=0.75,
+        line_alpha=0,
     )  # fmt: skip
+    events = plot.add_glyph(sources["events"], event)
     told[events] = build_tooltip(palette, ("Version", "@what"), ("Changed", "@kind"))
-    problems = plot.scatter(
-        x="x", y="y", size=12, source=sources["problems"], marker="x",
-        line_color=palette.error, line_width=2,
-    )  # fmt: skip
+    cross = Scatter(x="x", y="y", size=12, marker="x", line_color=palette.error, line_width=2)
+    problems = plot.add_glyph(sources["problems"], cross)
     told[problems] = build_tooltip(palette, ("Version", "@what"), ("Problem", "@problem"))
-    plot.scatter(
-        x="x", y="y", size=12, source=sources["chosen"], marker="circle",
-        fill_color="color", line_color=palette.text, line_width=2,
+    ring = Scatter(
+        x="x", y="y", size=12, marker="circle", fill_color="color", line_color=palette.text,
+        line_width=2,
     )  # fmt: skip
+    plot.add_glyph(sources["chosen"], ring)
     _add_tools(plot, palette, marks, told)
     return plot
 
@@ -440,16 +453,16 @@ def _overview_figure(
         palette, "Commits over the whole log; drag the shaded range", height=106, x_range=whole,
         y_range=DataRange1d(start=0), tools=[],
     )  # fmt: skip
-    dress_axis(plot, axis)
     plot.xaxis.axis_label = AXIS_TITLES[axis]
     plot.yaxis.axis_label = "Commits"
     plot.yaxis.ticker = BasicTicker(desired_num_ticks=2, num_minor_ticks=0, min_interval=1)
     plot.yaxis.formatter = NumeralTickFormatter(format="0,0")
     plot.ygrid.grid_line_color = None
-    bars = plot.quad(
-        left="left", right="right", bottom=0, top="top", source=source,
-        fill_color=palette.muted, fill_alpha=0.45, line_color=palette.card, line_width=1,
+    bar = Quad(
+        left="left", right="right", bottom=0, top="top", fill_color=palette.muted,
+        fill_alpha=0.45, line_color=palette.card, line_width=1,
     )  # fmt: skip
+    bars = plot.add_glyph(source, bar)
     told = build_tooltip(palette, ("Commits", "@count"), title="@when")
     plot.add_tools(HoverTool(renderers=[bars], tooltips=told, mode="vline"))
     tool = RangeTool(x_range=x_range)

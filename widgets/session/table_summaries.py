@@ -15,13 +15,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-import pyarrow.compute as pc
-
 import explorer
 import explorer.inspect as look
 from explorer.errors import DeltaError, Problem
 from explorer.inspect.advice.ranking import FEWEST_FILES
 from explorer.inspect.health.findings import SEVERITIES
+from explorer.inspect.layout.sizes import small_files
 from explorer.progress import Cancel, Progress, Watch
 from widgets.session.catalog import Offered, scan_tables
 from widgets.session.work import unexpected
@@ -261,7 +260,7 @@ class TableSummaries:
         if not health.opens:
             return found
         snapshot = opened.snapshot(cancel=self._cancel)
-        saved = pc.sum(look.file_layout(snapshot).partitions.column("files_saved")).as_py() or 0
+        saved = small_files(snapshot, cancel=self._cancel).files_saved
         is_small = saved >= FEWEST_FILES
         return replace(
             found,

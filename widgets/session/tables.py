@@ -158,6 +158,11 @@ class _Kept(Generic[K, V]):
             self._values.clear()
 
 
+def read_column_names(service: TableService, version: int) -> tuple[str, ...]:
+    """The names that a condition on rows of a version may hold."""
+    return tuple(service.read_schema(version).column("path").to_pylist())
+
+
 class TableService:
     """Questions about one table; every method may read and may raise `DeltaError`."""
 
@@ -245,9 +250,9 @@ class TableService:
             failure=failure,
         )
 
-    def read_figures(self, version: int) -> Figures:
+    def read_figures(self, version: int, watch: Watch = UNWATCHED) -> Figures:
         """The figures of a version that a snapshot can be had of."""
-        snapshot = self.snapshot(version)
+        snapshot = self.snapshot(version, watch)
         num_files, size = snapshot.num_files, snapshot.size_in_bytes
         # by now a checkpoint whose files cannot be read has been passed over
         segment = snapshot.segment
@@ -263,8 +268,10 @@ class TableService:
         )
 
     def read_rows(self, version: int) -> RowFigures:
-        """Rows of a version; reads statistics, which takes longer than the rest."""
+        """Rows of a version; reads statistics, which takes longer than the rest: the figures
+        come first."""
         snapshot = self.snapshot(version)
+        _ = snapshot.num_files, snapshot.size_in_bytes
         return RowFigures(
             num_rows=snapshot.num_rows,
             num_deleted=snapshot.num_deleted_rows,

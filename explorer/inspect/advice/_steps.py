@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from explorer.inspect.advice.ranking import FEWEST_FILES, Step
 from explorer.inspect.files.folder_files import Folder
 from explorer.inspect.files.row_deletions import deletion_vectors
 from explorer.inspect.health.findings import Severity
 from explorer.inspect.health.table_health import Health
-from explorer.inspect.layout.sizes import Layout
+from explorer.inspect.layout.sizes import SmallFiles
 from explorer.inspect.reach.reachability import Reachability
 from explorer.progress import Watch
 from explorer.protocol.byte_sizes import render_byte_size
@@ -80,21 +79,19 @@ def steps_of_health(found: Health) -> Iterator[Step]:
         )
 
 
-def steps_of_layout(found: Layout) -> Iterator[Step]:
+def steps_of_layout(found: SmallFiles) -> Iterator[Step]:
     """One step where a compaction leaves far fewer files."""
-    worth = found.partitions.filter(pc.greater(found.partitions.column("files_saved"), 0))
-    saved = sum_of(worth.column("files_saved"))
+    saved = found.files_saved
     if saved < FEWEST_FILES:
         return
     share = saved / max(1, found.num_files)
-    small = sum_of(worth.column("small_files"))
     severity: Severity = "warning" if saved >= MANY_FILES and share >= 0.5 else "note"
     yield Step(
         source="layout",
         severity=severity,
-        problem=f"{small:,} of {count(found.num_files, 'file')} are below the target of "
-        f"{render_byte_size(found.target)}.",
-        cost=f"Rewrites {render_byte_size(sum_of(worth.column('small_bytes')))}.",
+        problem=f"{found.small_files:,} of {count(found.num_files, 'file')} are below the target "
+        f"of {render_byte_size(found.target)}.",
+        cost=f"Rewrites {render_byte_size(found.small_bytes)}.",
         benefit=f"{saved:,} fewer files to open.",
         operation="optimize",
         arguments={"what": "compact"},

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Final
 
 from explorer.errors import DeltaError, Problem
+from explorer.files.listed import ListedFiles, list_files
 from explorer.inspect.advice._steps import (
     steps_of_folder,
     steps_of_health,
@@ -19,7 +20,7 @@ from explorer.inspect.advice.ranking import MOST_STEPS, SOURCES, Source, Step, r
 from explorer.inspect.answer import Answer, Document, Parameter
 from explorer.inspect.files.folder_files import foreign_files
 from explorer.inspect.health.table_health import Health, files_health, log_health
-from explorer.inspect.layout.sizes import file_layout
+from explorer.inspect.layout.sizes import small_files
 from explorer.inspect.reach.reachability import reach_by_log
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.table.counts import count
@@ -74,7 +75,7 @@ def advice_by_log(
     watch = Watch(progress=progress, cancel=cancel)
     health = log_health(table, progress=progress, cancel=cancel)
     tell(health)
-    return _advise(table, health, watch, has_listed=False)
+    return _advise(table, health, watch, None)
 
 
 def advice_by_files(
@@ -85,14 +86,16 @@ def advice_by_files(
 ) -> Advice:
     """The same with the whole checkpoint read and everything below the table's root listed."""
     watch = Watch(progress=progress, cancel=cancel)
-    return _advise(
-        table, files_health(table, progress=progress, cancel=cancel), watch, has_listed=True
-    )
+    listed = cache(lambda: list_files(table.store, watch))
+    health = files_health(table, listed=listed, progress=progress, cancel=cancel)
+    return _advise(table, health, watch, listed)
 
 
-def _advise(table: Table, health: Health, watch: Watch, *, has_listed: bool) -> Advice:
+def _advise(
+    table: Table, health: Health, watch: Watch, listed: Callable[[], ListedFiles] | None
+) -> Advice:
     steps, unasked = list(steps_of_health(health)), []
-    for source, ask in _questions(table, watch, has_listed=has_listed):
+    for source, ask in _questions(table, watch, listed):
         if not health.opens and source != "reach":
             continue  # its health says why
         try:
@@ -106,30 +109,31 @@ def _advise(table: Table, health: Health, watch: Watch, *, has_listed: bool) -> 
         version=health.version,
         steps=tuple(rank_steps(steps)),
         health=health,
-        has_listed=has_listed and health.has_listed,
+        has_listed=listed is not None and health.has_listed,
         unasked=tuple(unasked),
     )
 
 
 def _questions(
-    table: Table, watch: Watch, *, has_listed: bool
+    table: Table, watch: Watch, listed: Callable[[], ListedFiles] | None
 ) -> Iterator[tuple[Source, Callable[[], Iterable[Step]]]]:
     progress, cancel = watch.progress, watch.cancel
     snapshot = cache(lambda: table.snapshot(progress=progress, cancel=cancel))
 
     def layout() -> Iterator[Step]:
-        return steps_of_layout(file_layout(snapshot(), progress=progress, cancel=cancel))
+        return steps_of_layout(small_files(snapshot(), progress=progress, cancel=cancel))
 
     def reach() -> Iterator[Step]:
         return steps_of_reach(reach_by_log(table, progress=progress, cancel=cancel))
 
     def folder() -> Iterator[Step]:
-        return steps_of_folder(foreign_files(table, progress=progress, cancel=cancel))
+        found = foreign_files(table, listed=listed, progress=progress, cancel=cancel)
+        return steps_of_folder(found)
 
     yield "layout", layout
     yield "vectors", lambda: steps_of_vectors(snapshot(), watch)
     yield "reach", reach
-    if has_listed:
+    if listed is not None:
         yield "reach", folder
 
 

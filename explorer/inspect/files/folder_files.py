@@ -3,7 +3,7 @@ folder go (spec: Data Files, Deletion Vector File Storage Format, Change Data Fi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -136,10 +136,12 @@ def foreign_files(
     table: Table,
     *,
     now: datetime | str | None = None,
+    listed: Callable[[], ListedFiles] | None = None,
     progress: ProgressCallback | None = None,
     cancel: Cancel | None = None,
 ) -> Folder:
-    """Read every commit and list everything below the table's root.
+    """Read every commit and list everything below the table's root; `listed` gives what is
+    listed already.
 
     Raises what `Table.snapshot` raises, and `CorruptLogError` where the commits that are left
     cannot be replayed; `UnsupportedError` for a store that cannot list.
@@ -152,17 +154,17 @@ def foreign_files(
     unread = DELETED_FILE_RETENTION.unread_in(configuration)
     ages = _ages(configuration, now_ms)
     cutoff_ms = ages.cutoff_ms
-    listed = list_files(table.store, watch)
-    live, removed, listed = _needed(snapshot, listed, cutoff_ms)
+    found = list_files(table.store, watch) if listed is None else listed()
+    live, removed, below = _needed(snapshot, found, cutoff_ms)
     release_memory()  # the places of all files, which are done with
-    events = _events_of_others(table, listing, listed, live | removed, watch)
+    events = _events_of_others(table, listing, below, live | removed, watch)
     further = kept_by_commits(events, cutoff_ms)
     recorded = recorded_changes(snapshot, listing, events)
     changes = NOWHERE if recorded is None else recorded.after(cutoff_ms)
-    removed |= _flags(listed, further) & ~live
-    young = _flags(listed, changes) & ~live & ~removed
+    removed |= _flags(below, further) & ~live
+    young = _flags(below, changes) & ~live & ~removed
     watch.step(0, None, "Looking at what no version knows")
-    unkept = listed.select(pa.chunked_array([pa.array(~(live | removed | young))]), table.store)
+    unkept = below.select(pa.chunked_array([pa.array(~(live | removed | young))]), table.store)
     unkept = unkept.filter(unkept.column("bytes").is_valid())
     judged = judge_unkept(
         unkept,
@@ -170,23 +172,23 @@ def foreign_files(
         [removals_by_commits(events)],
         partition_names(snapshot),
         ages,
-        listed.tables,
+        below.tables,
     ).aged_by(recorded)
     known = judged.reasons == REASONS.index(REMOVED)
     known |= _recorded_changes(unkept.column("path"), events, table.uri)
     goes = known & judged.may_go
     theirs = _reference_times(judged, configuration)
     waits = theirs[goes & (theirs > now_ms)]
-    changed, rewritten = _measured(listed, young, table.store), _sum(unkept, known & ~goes)
+    changed, rewritten = _measured(below, young, table.store), _sum(unkept, known & ~goes)
     # the log says how many data files there are and how large; of vectors it says neither
-    vectors = _live_vectors(listed, live, table.store)
+    vectors = _live_vectors(below, live, table.store)
     sizes = [
         (
             "live",
             snapshot.num_files + vectors[0],
             snapshot.size_in_bytes + vectors[1],
         ),
-        ("kept", *_measured(listed, removed, table.store)),
+        ("kept", *_measured(below, removed, table.store)),
         ("change data", changed[0] + rewritten[0], changed[1] + rewritten[1]),
         ("deletable", *_sum(unkept, goes)),
         *_unknown_sizes(unkept, judged, known),
@@ -195,7 +197,7 @@ def foreign_files(
     return Folder(
         uri=table.uri,
         version=snapshot.version,
-        files=_frame(judged, ~known, theirs, now_ms, listed),
+        files=_frame(judged, ~known, theirs, now_ms, below),
         sizes=build_frame(SIZES, [(*row, _MEANINGS[row[0]]) for row in sizes]),
         reference_keeps=len(waits),
         reference_keeps_until=utc_time(int(waits.max())) if len(waits) else None,

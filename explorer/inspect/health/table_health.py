@@ -20,7 +20,7 @@ from explorer.files.contradictions import (
     find_wrong_compactions,
     forgotten_removals,
 )
-from explorer.files.listed import list_files
+from explorer.files.listed import ListedFiles, list_files
 from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
 from explorer.inspect.files.log_folder import log_files
 from explorer.inspect.frame_rows import plain_rows
@@ -161,25 +161,28 @@ def files_health(
     table: Table,
     *,
     now: datetime | str | None = None,
+    listed: Callable[[], ListedFiles] | None = None,
     progress: ProgressCallback | None = None,
     cancel: Cancel | None = None,
 ) -> Health:
     """The same with the whole checkpoint read, and with a listing of everything below the
-    root: references to files that are gone; files with nulls where none may be, and, by the
-    footers of at most `MOST_FOOTERS`, those without any column of the table; checkpoints that
-    contradict the commits, and checksums that were not made for theirs."""
+    root, which `listed` gives where it is made already: references to files that are gone;
+    files with nulls where none may be, and, by the footers of at most `MOST_FOOTERS`, those
+    without any column of the table; checkpoints that contradict the commits, and checksums
+    that were not made for theirs."""
     watch = Watch(progress=progress, cancel=cancel)
     look = _look(table, now, watch, None)
     if look.snapshot is None:
         return _build(look)
-    store, listing = table.store, look.facts.listing
+    store, facts = table.store, look.facts
+    listing = facts.listing
     others = sorted({*listing.checksums} & {*listing.commits} - {look.snapshot.version})
-    listed = list_files(look.snapshot.store, watch)
+    below = list_files(look.snapshot.store, watch) if listed is None else listed()
     files = _Files(
-        missing=find_missing_files(look.snapshot, listed, watch),
+        missing=find_missing_files(look.snapshot, below, watch),
         nulls=null_files(look.snapshot, watch),
         unrelated=_unrelated(look.snapshot, watch),
-        vacuums=tuple(vacuums_against_folder(look.facts, look.snapshot, listed, watch)),
+        vacuums=tuple(vacuums_against_folder(facts, look.snapshot, below, watch)),
         contradictions=tuple(find_contradictions(store, listing, watch)),
         forgotten=_forgotten(look, look.snapshot, watch),
         compactions=tuple(find_wrong_compactions(store, listing, watch)),

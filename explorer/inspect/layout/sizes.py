@@ -25,7 +25,7 @@ from explorer.log.plain_arrays import EMPTY, ZERO, Numbers, read_numbers
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
-from explorer.scan.live_file_reads import reduce_live_files
+from explorer.scan.live_file_reads import read_live_files, reduce_live_files
 from explorer.table.counts import count
 from explorer.table.frames import believed_sizes
 from explorer.table.row_counts import PARSED_NUM_RECORDS, live_counts
@@ -136,9 +136,52 @@ def file_layout(
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallFiles:
+    """What a compaction to `target` bytes would do: of `num_files` live ones it rewrites
+    `small_files` of together `small_bytes`, in the partitions where that leaves `files_saved`
+    fewer."""
+
+    num_files: int
+    target: int
+    small_files: int
+    small_bytes: int
+    files_saved: int
+
+
+def small_files(
+    snapshot: Snapshot,
+    *,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> SmallFiles:
+    """The sums of `file_layout`; statistics, which take longer than the rest, are not read."""
+    target, _ = target_file_size(snapshot.metadata.configuration)
+    columns = list(snapshot.metadata.partition_columns)
+    watch = Watch(progress=progress, cancel=cancel)
+    named = ["size", *(["partition_values"] if columns else [])]
+    files = read_live_files(snapshot, named, watch, "Reading sizes")
+    sizes = believed_sizes(files)
+    numbers, firsts = partition_numbers(files, columns)
+    num_small, small_bytes, after = _compacted(sizes, numbers, len(firsts), target)
+    worth = num_small > after
+    return SmallFiles(
+        num_files=len(sizes),
+        target=target,
+        small_files=int(num_small[worth].sum()),
+        small_bytes=int(small_bytes[worth].sum()),
+        files_saved=int((num_small - after).sum()),
+    )
+
+
 def _read_files(snapshot: Snapshot, watch: Watch, *, has_partitions: bool) -> pa.Table:
     """Size, `num_rows` and, where there are partitions, the values of each file."""
-    named = ["size", "stats", "deletion_vector", *(["partition_values"] if has_partitions else [])]
+    partitions = ["partition_values"] if has_partitions else []
+    if snapshot.has_record_counts:
+        files = snapshot.files(["size", "deletion_vector", *partitions, "num_records"])
+        rows = live_counts(files)
+        return files.select(["size", *partitions]).append_column("num_rows", rows)
+    named = ["size", "stats", "deletion_vector", *partitions]
     pieces = reduce_live_files(
         snapshot, named, [PARSED_NUM_RECORDS], _count_rows, watch, "Reading sizes and rows"
     )
@@ -209,11 +252,7 @@ def _partitions(
     files: pa.Table, sizes: Numbers, numbers: Numbers, firsts: Numbers, target: int
 ) -> pa.Table:
     count = len(firsts)
-    small = sizes < target
-    num_small = np.bincount(numbers[small], minlength=count)
-    small_bytes = _sums(numbers[small], sizes[small], count)
-    after = np.minimum(-(-small_bytes // target), num_small)
-    after = np.where((num_small > 0) & (after == 0), 1, after)
+    num_small, small_bytes, after = _compacted(sizes, numbers, count, target)
     saved = num_small - after
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = np.where(saved > 0, saved * _GIB / np.maximum(small_bytes, 1), 0.0)
@@ -235,6 +274,18 @@ def _partitions(
         ],
         schema=PARTITIONS,
     )
+
+
+def _compacted(
+    sizes: Numbers, numbers: Numbers, count: int, target: int
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Of each partition the number of its small files, their bytes, and as how many they would
+    be left."""
+    small = sizes < target
+    num_small = np.bincount(numbers[small], minlength=count)
+    small_bytes = _sums(numbers[small], sizes[small], count)
+    after = np.minimum(-(-small_bytes // target), num_small)
+    return num_small, small_bytes, np.where((num_small > 0) & (after == 0), 1, after)
 
 
 def _rows(files: pa.Table, numbers: Numbers, count: int) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError
-from explorer.inspect.answer import COLUMN_NAMES, VERSION, Answer, Document, Parameter
+from explorer.inspect.answer import COLUMN_NAMES, LIMIT, VERSION, Answer, Document, Parameter
 from explorer.inspect.frame_rows import plain_rows
 from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.reach.wording import versions_in_words
@@ -395,19 +395,20 @@ def _ask(  # the parameters of an answer
     return blame_row(table, where, version, column, most_files=files, progress=progress)
 
 
-def _documents(found: RowBlame, _: int | None) -> Iterator[Document]:
+def _documents(found: RowBlame, limit: int | None) -> Iterator[Document]:
     yield {
         "where": found.where,
         "version": found.version,
         "sentence": found.sentence,
-        "cells": list(plain_rows(found.cells)),
+        "num_cells": found.cells.num_rows,
+        "cells": list(plain_rows(found.cells, limit)),
         "row_id": found.row_id,
         "row_commit_version": found.row_commit_version,
         "first": found.first,
         "is_cut": found.is_cut,
         "files_read": found.files_read,
         "bytes_read": found.bytes_read,
-        "unread": list(plain_rows(found.unread)),
+        "unread": list(plain_rows(found.unread, limit)),
     }
 
 
@@ -418,6 +419,7 @@ ROW_BLAME: Final = Answer(
         VERSION,
         COLUMN_NAMES,
         Parameter(name="files", kind="count"),
+        LIMIT,
     ),
     ask=_ask,
     documents=_documents,

@@ -340,6 +340,13 @@ def test_a_form_offers_the_features_that_fit_the_table(
         assert f'<option value="{feature}">' not in page.html
 
 
+def test_a_form_completes_the_columns_of_a_condition(page: Page) -> None:
+    for name in ("optimize", "constraint", "cluster-by"):
+        page.do("choose", name)
+        assert 'data-names="[&quot;' in page.html
+        page.do("back")
+
+
 def test_every_operation_plans_or_says_what_it_lacks(page: Page) -> None:
     for operation in OPERATIONS:
         page.do("choose", operation.name)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from explorer.progress import Watch
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.conflicts._ask import ConflictAnswers, read_conflicts
 from widgets.screens.conflicts._parts import CONFLICT_COLUMNS, build_conflict_row
 from widgets.session.page_services import PageServices
-from widgets.session.tables import TableService
+from widgets.session.tables import TableService, read_column_names
 from widgets.state import LONGEST_TEXT, PageState
 from widgets.text import cut, visible
 from widgets.ui.boxes import build_card, build_stack
@@ -17,10 +18,10 @@ from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
-from widgets.ui.pieces import render_asked_problem
+from widgets.ui.pieces import render_asked_problem, render_name_offers
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
-from widgets.ui.view import Pane, Request, Tell, View, Words
+from widgets.ui.view import AtVersion, Pane, Request, Tell, View, Words, at_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,28 @@ class ConflictsView:
     def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
         answer = Pane(_render_conflicts, noun="conflicts", export=_export)
-        self._view = View(services, state, "conflicts", _CONFLICTS, answer)
+        request = replace(_CONFLICTS, top=lambda asked: _render_input(asked, self._names))
+        self._view = View(services, state, "conflicts", request, answer)
+        self._columns = View(services, state, "conflicts", _COLUMNS, Pane(lambda *_: NOTHING))
         self.panel = build_stack(build_card(self._view.top, answer.live))
-        self.show = self._view.show
+        self._columns.listen(self._offer_names)
         self._view.top.on("read", self._pick)
         self._view.top.on("where", self._type)
         answer.live.on("version", self._compare)
+
+    def show(self, service: TableService) -> None:
+        """A table has been opened."""
+        self._view.show(service)
+        self._columns.show(service)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return self._columns.answer or ()
+
+    def _offer_names(self) -> None:
+        """The columns of the version are known, which the condition may name."""
+        if self._view.question is not None and self._names:
+            self._view.top.html = _render_input(self._view.question, self._names)
 
     def _pick(self, text: str) -> None:
         version, asked = self._state.find_version(text), self._view.question
@@ -52,7 +69,7 @@ class ConflictsView:
             self._state.version = version
         elif asked is not None:
             wrong = f"{cut(text, 40)!r} is no version of this table."
-            self._view.top.html = _render_input(asked, wrong)
+            self._view.top.html = _render_input(asked, self._names, wrong)
 
     def _type(self, where: str) -> None:
         if len(where) <= LONGEST_TEXT:
@@ -127,7 +144,7 @@ def _export(_: _Transaction, found: ConflictAnswers) -> Export | None:
     return Export.of(f"conflicts-{found.change.read_version}", found.change.frame)
 
 
-def _render_input(asked: _Transaction, wrong: str = "") -> Markup:
+def _render_input(asked: _Transaction, names: Sequence[str], wrong: str = "") -> Markup:
     note = html('<div class="dx-wrong" role="alert">{}</div>', wrong) if wrong else NOTHING
     return (
         html(
@@ -136,10 +153,11 @@ def _render_input(asked: _Transaction, wrong: str = "") -> Markup:
             'data-do="read" data-when="enter" value="{}" '
             'aria-label="The version that was read"></label>'
             '<input type="search" class="dx-code" data-do="where" data-when="enter" '
-            'value="{}" aria-label="Condition on the rows that were read" '
+            'value="{}" aria-label="Condition on the rows that were read"{} '
             "placeholder=\"region = 'emea', then Enter; empty for all rows\"></div>",
             asked.version,
             asked.where,
+            render_name_offers(names),
         )
         + note
     )
@@ -154,6 +172,17 @@ _CONFLICTS: Request[_Transaction, ConflictAnswers] = Request(
         again="Look at the commits since",
     ),
     follows=("version", "where", "latest"),
-    top=_render_input,
     failed=render_asked_problem,
+)
+_COLUMN_WORDS = Words(
+    label="Reading the columns",
+    stopped="Stopped before the columns were read.",
+    again="Read the columns",
+)
+_COLUMNS: Request[AtVersion, tuple[str, ...]] = Request(
+    question=at_version,
+    read=lambda asked, _, __: read_column_names(asked.service, asked.version),
+    words=_COLUMN_WORDS,
+    # what keeps them from being read keeps the answer, too, which says so
+    failed=lambda _: NOTHING,
 )

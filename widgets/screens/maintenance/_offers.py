@@ -1,4 +1,5 @@
-"""What a table has for the fields of a form to offer: the features that may be named."""
+"""What a table has for the fields of a form to offer: the features and columns that may be
+named."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from explorer.maintenance.features.drop_rules import DROP_RULES
 from explorer.maintenance.features.upgrade_rules import RULES
 from explorer.protocol.features.registry import is_supported, supported_features
 from widgets.session.operations import Operation
-from widgets.session.tables import TableService
+from widgets.session.tables import TableService, read_column_names
 
 Offers = Mapping[str, tuple[str, ...]]
 """By the names of the fields."""
@@ -17,6 +18,10 @@ Offers = Mapping[str, tuple[str, ...]]
 def read_offers(service: TableService, operation: Operation) -> Offers:
     """What the newest version lets a person choose in the fields of an operation; raises
     `DeltaError` where it cannot be read."""
+    named = [field.name for field in operation.fields if field.kind == "condition"]
+    if named:
+        names = read_column_names(service, service.table.latest_version())
+        return dict.fromkeys(named, names)
     if operation.name not in {"upgrade", "drop-feature"}:
         return {}
     protocol = service.table.snapshot().protocol

@@ -9,7 +9,7 @@ from typing import Literal
 
 from widgets.markup import NOTHING, Markup, esc, html, join
 from widgets.text import shell_word
-from widgets.ui.pieces import render_snippet
+from widgets.ui.pieces import render_name_offers, render_snippet
 
 _LONGEST_ANSWERS = 200_000
 
@@ -38,7 +38,8 @@ class Choice:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormField:
     """A field of a form, with what stands in it now. `choices` are values and labels,
-    `offers` are values that may be taken besides any other, `only` the values of the field `action`
+    `offers` are values that may be taken besides any other, or names that a condition completes,
+    `only` the values of the field `action`
     for which it is shown, all where there are none."""
 
     name: str
@@ -190,6 +191,15 @@ def _render_field(field: FormField) -> Markup:
             field.placeholder,
             field.value,
         )
+    elif field.kind == "condition":
+        control = html(
+            '<input type="text" class="dx-code" {} value="{}" spellcheck="false" '
+            'placeholder="{}"{}>',
+            common,
+            field.value,
+            field.placeholder,
+            render_name_offers(field.offers),
+        )
     else:
         offers = join(html('<option value="{}"></option>', one) for one in field.offers)
         listed = html(' list="dx-list-{}"', name) if offers else NOTHING
@@ -206,7 +216,8 @@ def _render_field(field: FormField) -> Markup:
             html('<datalist id="dx-list-{}">{}</datalist>', name, offers) if offers else NOTHING
         )
     # those who see no list, and those who name several, read them
-    told = f" There are {', '.join(field.offers)}." if field.offers else ""
+    is_listed = bool(field.offers) and field.kind == "text"
+    told = f" There are {', '.join(field.offers)}." if is_listed else ""
     hint = html('<small id="dx-hint-{}">{}</small>', name, (field.hint + told).strip())
     of = html(' data-of="{}"', " ".join(field.only)) if field.only else NOTHING
     return html("<label{}><span>{}</span>{}{}</label>", of, field.label, control, hint)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from explorer.maintenance.documents.receipt import Receipt
 from explorer.maintenance.plan.plan import Plan
 from widgets.markup import NOTHING, Markup
+from widgets.screens.maintenance._losses import render_losses
 from widgets.screens.maintenance._offers import Offers
 from widgets.screens.maintenance._parts import (
     Choice,
@@ -148,7 +149,7 @@ def render_decision(
         shown = render_sentence("This plan is being carried out; a plan is used once.")
         shown += render_buttons(("run", plan.digest, "Show how far it is"))
     else:
-        shown = _render_others(services.maintenance.running(uri))
+        shown = _render_others(services.maintenance.running(uri)) + render_losses(plan)
         shown += render_approval(
             plan, name_button(plan), asks_for_name=needs_name(plan), is_final=destroys(plan)
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -83,6 +84,10 @@ def _tell(service: TableService, row: Mapping[str, Any]) -> ToldCommit:
 
 
 def read_advice(service: TableService, watch: Watch, *, has_files: bool) -> look.Advice:
-    """What to do first: by the log, or by the files too."""
+    """What to do first: by the log, or by the files too.
+
+    The figures come first, and of the log that is read for them nothing is read again."""
+    with suppress(DeltaError):  # the advice says so
+        service.read_figures(service.read_overview().latest, watch)
     ask = look.advice_by_files if has_files else look.advice_by_log
     return ask(service.table, progress=watch.progress, cancel=watch.cancel)

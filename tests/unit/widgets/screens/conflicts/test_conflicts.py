@@ -42,6 +42,9 @@ def test_rows_that_the_winner_did_not_touch_do_not_conflict(tmp_path: Path) -> N
     place = orders(tmp_path)
     problem = Page().open(place, view="conflicts", version=0, where="id < 5")
     innocent = Page().open(place, view="conflicts", version=0, where="id > 40")
+    assert 'data-names="[&quot;id&quot;' in innocent.html
+    unknown = Page().open(place, view="conflicts", version=0, where="idd > 40")
+    assert "Did you mean id?" in unknown.html
     assert "concurrent delete-read" in problem.html
     assert "No conflict with the 1 commit since version 0" in innocent.html
     assert "concurrent delete-read" not in innocent.html
