@@ -11,6 +11,8 @@ from deltalake import DeltaTable
 import explorer
 from benchmarks import logs
 from benchmarks.compared import FIRST_CHECKPOINT, INDEPENDENT, SECOND_CHECKPOINT, THROUGH_LOG
+from benchmarks.profiles.log_files import log_of
+from benchmarks.profiles.profile import checkpoints, merges
 from explorer.scan.statistics.live_files import parsed_statistics
 
 REQUESTS = [
@@ -37,6 +39,27 @@ def test_generated_log_has_the_same_live_files_for_both(table: Path) -> None:
     assert sorted(paths) == sorted(peer["path"].to_pylist())
     assert ours.size_in_bytes == sum(peer["size_bytes"].to_pylist())
     assert ours.num_rows == sum(peer["num_records"].to_pylist())
+
+
+@pytest.mark.sampled(one_in=3)
+@pytest.mark.parametrize("name", ["nightly", "sidecars", "deltalake", "features", "wide", "merges"])
+def test_log_of_a_profile_has_the_same_live_files_for_both_and_every_time(
+    name: str, tmp_path: Path
+) -> None:
+    profile = merges(40) if name == "merges" else checkpoints(2_000)[name]
+    place = logs.write_table(tmp_path, log_of(profile))
+    ours, peer = explorer.open_table(place).snapshot(), DeltaTable(place)
+    found = ours.files(columns=["path", "deletion_vector"])
+    assert sorted(found["path"].to_pylist()) == sorted(peer.get_add_actions()["path"].to_pylist())
+    assert ours.version == peer.version()
+    assert not [*ours.problems]
+    stored = found["deletion_vector"]
+    part = (len(stored) - stored.null_count) / len(stored)
+    assert 0.5 * profile.vectors <= part <= 2 * profile.vectors
+    again = logs.write_table(tmp_path / "again", log_of(profile))
+    made_here = [path for path in place.rglob("*") if path.is_file() and name != "deltalake"]
+    for path in made_here:
+        assert (again / path.relative_to(place)).read_bytes() == path.read_bytes()
 
 
 def test_generated_log_is_the_same_every_time(tmp_path: Path) -> None:
