@@ -53,7 +53,7 @@ def choose_session(spark: Any = None) -> SparkSession:
     if spark is not None:
         return _checked(spark)
     with _lock:
-        return _active() or _start()
+        return active_session() or _start()
 
 
 def choose_watched(spark: Any, watch: Watch) -> SparkSession:
@@ -63,7 +63,7 @@ def choose_watched(spark: Any, watch: Watch) -> SparkSession:
         watch.cancel.check()
     _check_pyspark()
     # an active session is that of this thread, and of no other
-    if spark is not None or _active() is not None:
+    if spark is not None or active_session() is not None:
         return choose_session(spark)
     return while_working(choose_session, watch, "Starting Spark")
 
@@ -149,7 +149,7 @@ def is_stopped(spark: Any) -> bool:
     return spark.sparkContext._jsc is None
 
 
-def _active() -> SparkSession | None:
+def active_session() -> SparkSession | None:
     """The session of this thread or process that can be used."""
     from pyspark.sql import SparkSession
 

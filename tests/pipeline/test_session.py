@@ -197,7 +197,7 @@ def test_cancelled_work_starts_no_session_and_waits_for_none(
         return spark
 
     monkeypatch.setattr(session, "choose_session", start)
-    monkeypatch.setattr(session, "_active", lambda: None)
+    monkeypatch.setattr(session, "active_session", lambda: None)
     cancel = Cancel()
     threading.Thread(target=lambda: (begun.wait(30), cancel.cancel())).start()
     try:

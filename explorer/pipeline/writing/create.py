@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError
+from explorer.pipeline.writing._types_on_spark import check_types_on_spark
 from explorer.pipeline.writing.places import open_place
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.arrow_types import delta_schema
@@ -47,9 +48,11 @@ def create(  # noqa: PLR0913  # what a table is described by is Delta's
     Raises `InvalidArgumentError`, of the kind `already_exists` where there is a table and it is
     not to be replaced.
     """
+    columns = schema_given(schema)
+    check_types_on_spark(columns)
     return create_table(
         open_place(uri, storage_options),
-        schema_given(schema),
+        columns,
         partition_by=(partition_by,) if isinstance(partition_by, str) else tuple(partition_by),
         cluster_by=(cluster_by,) if isinstance(cluster_by, str) else tuple(cluster_by),
         properties=properties,

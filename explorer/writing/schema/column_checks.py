@@ -35,6 +35,7 @@ from explorer.protocol.unicode_text import check_unicode
 from explorer.scan.sql.table_expressions import StatementTime, check_table_expression
 from explorer.writing.gate.planning import check_default_type
 from explorer.writing.schema._data_schema import nullable_type
+from explorer.writing.schema.generated_types import check_generated_type, type_of_expression
 
 _SPECIAL: Final = frozenset(" ,;{}()\n\t=")
 """Characters that no column may have in its name while files hold it under that name."""
@@ -136,12 +137,15 @@ def check_filled_columns(schema: StructType, partition_columns: Collection[str])
             check_default_type(field, checked.text)
         text = field.metadata.get(GENERATION_KEY)
         if isinstance(text, str):
-            used = columns_of_expression(text, schema)
+            checked = check_table_expression(text, schema, "rule", _ANY_TIME)
+            used = checked.columns
             if wrong := sorted({name.lower() for name in used} & (filled | {field.name.lower()})):
                 raise _filled(
                     f"The generated column {path} is made from {wrong[0][:_SHOWN]}.",
                     "A generated column is made from columns that rows bring.",
                 )
+            if (found_type := type_of_expression(checked.text, schema)) is not None:
+                check_generated_type(field, text, found_type)
 
 
 def columns_of_expression(text: str, schema: StructType) -> frozenset[str]:

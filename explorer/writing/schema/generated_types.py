@@ -1,0 +1,69 @@
+"""The types of generated columns: those of their expressions, as the reference asks for
+(spec: Generated Columns).
+
+What an expression is of is known here for calculations, conditions and casts; of others Spark can
+tell, where a session is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from explorer.errors import DeltaError, InvalidArgumentError
+from explorer.protocol.features.column_rules import GENERATION_KEY
+from explorer.protocol.schema import BOOLEAN, DataType, StructField, StructType, render_type
+from explorer.scan.predicate.calculations import parse_calculation
+from explorer.scan.predicate.parse import bare, parse_condition, parse_sql
+from explorer.writing.schema._data_schema import nullable_type
+from explorer.writing.schema.schema_text import parse_schema_text
+
+_SHOWN = 120
+
+
+def generated_columns(schema: StructType) -> Iterator[tuple[StructField, str]]:
+    """Each generated column, and its expression."""
+    for item in schema.fields:
+        text = item.metadata.get(GENERATION_KEY)
+        if isinstance(text, str):
+            yield item, text
+
+
+def type_of_expression(text: str, schema: StructType) -> DataType | None:
+    """The type that Spark has for an expression over the columns of `schema`, which has passed
+    `check_table_expression`; None where only Spark can tell."""
+    try:
+        return parse_calculation(text, schema).data_type
+    except DeltaError:
+        pass
+    try:
+        parse_condition(text, schema)
+    except DeltaError:
+        return _cast_to(text)
+    return BOOLEAN
+
+
+def check_generated_type(field: StructField, text: str, found: DataType) -> None:
+    """Raise `InvalidArgumentError` of kind `schema_mismatch` where the expression of a generated
+    column, of the type `found`, has another type than the column; what may be null is no
+    difference."""
+    if nullable_type(found) == nullable_type(field.data_type):
+        return
+    theirs, ours = (render_type(kind)[:_SHOWN] for kind in (found, field.data_type))
+    raise InvalidArgumentError(
+        f"The generated column {field.name[:_SHOWN]} is a {ours}, and its expression a {theirs}.",
+        reason=f"Delta Spark refuses such a column, because no value is cast: it is {text[:200]}.",
+        remedy=f"Make the column a {theirs}, or cast the expression: CAST(… AS {ours}).",
+        kind="schema_mismatch",
+        spec="Generated Columns",
+    )
+
+
+def _cast_to(text: str) -> DataType | None:
+    try:
+        node = bare(parse_sql(text))
+        if type(node).__name__ not in {"Cast", "TryCast"}:
+            return None
+        schema = parse_schema_text(f"c {node.args['to'].sql(dialect='spark')}")
+    except DeltaError:
+        return None
+    return schema.fields[0].data_type
