@@ -242,6 +242,27 @@ def test_files_without_a_partner_are_not_read(spark: SparkSession, place: Path) 
     assert result.metrics["numTargetRowsUpdated"] == 1
 
 
+def test_rows_are_looked_up_by_columns_of_files_and_by_what_lies_in_none(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    columns = "id BIGINT, small TINYINT, part STRING, v BIGINT"
+    properties = {**ALL, "delta.columnMapping.mode": "name"}
+    pipeline.create(tmp_path / "t", columns, partition_by="part", properties=properties)
+    held = [(number, number, "ab"[number % 2], number) for number in range(8)]
+    schema = spark.createDataFrame([], columns).schema
+    rows = spark.createDataFrame(held, schema).toArrow()
+    pipeline.write(rows, tmp_path / "t", engine="local")
+    pipeline.delete(tmp_path / "t", "id = 2", engine="local")
+    # a partner; a row that is hidden, one of another partition, another number, no number
+    given = [(4, 4, "a", -4), (2, 2, "a", -2), (5, 5, "a", -5), (6, 7, "a", -6), (None, 1, "b", -1)]
+    on = "target.id = source.id AND target.small = source.small AND target.part = source.part"
+    merging = pipeline.merge(tmp_path / "t", spark.createDataFrame(given, schema), on, spark=spark)
+    merging.when_matched_update_all().when_not_matched_insert_all().execute()
+    left = [row for row in held if row[0] not in {2, 4}]
+    found = [tuple(row.values()) for row in rows_of(tmp_path / "t")]
+    assert sorted(found, key=str) == sorted([*left, *given], key=str)
+
+
 def test_a_condition_passes_the_gate_of_expressions(spark: SparkSession, place: Path) -> None:
     source = frame(spark)
     for text in ("reflect('java.lang.System', 'exit', 1) IS NULL", "target.id IN (SELECT 1)"):

@@ -71,7 +71,7 @@ class SparkSource:
 
         asked: list[Column] = []
         for at, pair in enumerate(pairs):
-            value = _of(pair)
+            value = value_of(pair)
             asked += [fn.min(value).alias(f"{at}.least"), fn.max(value).alias(f"{at}.greatest")]
         with watched(self.session, watch, _ASKING):
             ends = self.frame.agg(*asked).toArrow()
@@ -87,12 +87,13 @@ class SparkSource:
         return found
 
     def _values(self, pair: KeyPair) -> pa.ChunkedArray | None:
-        some = self.frame.select(_of(pair).alias("value")).distinct().limit(MOST_VALUES + 1)
+        some = self.frame.select(value_of(pair).alias("value")).distinct().limit(MOST_VALUES + 1)
         values = some.toArrow().column(0).drop_null()
         return values if len(values) <= MOST_VALUES else None
 
 
-def _of(pair: KeyPair) -> Column:
+def value_of(pair: KeyPair) -> Column:
+    """What a row of the source has in the column of a pair."""
     from pyspark.sql import functions as fn
 
     first, *rest = pair.source.path

@@ -25,8 +25,9 @@ from explorer.pipeline.merging._pairs import (
     number_unpaired,
     pair_rows,
 )
-from explorer.pipeline.merging._source import SparkSource
+from explorer.pipeline.merging._source import SparkSource, value_of
 from explorer.pipeline.native.pushdown import quoted
+from explorer.pipeline.native.rows import KeyRows
 from explorer.pipeline.reading.reading import plan_read
 from explorer.pipeline.removing.attempts import leaving_nothing, remove_other_attempts
 from explorer.pipeline.removing.finding import count_rows
@@ -89,7 +90,7 @@ class SparkMerge:
             if not merge.request.is_insert_only:
                 check_removable(statement, candidates)
             statement = statement.reading(self._reads(candidates))
-            with self._pairs(candidates, where) as pairs:
+            with self._pairs(candidates, where, conditions) as pairs:
                 found = self._find(pairs)
                 scanned = time.monotonic()
                 leaving = find_leaving(candidates, self._found(candidates, found))
@@ -130,11 +131,14 @@ class SparkMerge:
         return WHOLE_TABLE if self.reads_target else candidates.reads()
 
     @contextlib.contextmanager
-    def _pairs(self, candidates: Candidates, where: str | None) -> Iterator[Pairs]:
+    def _pairs(
+        self, candidates: Candidates, where: str | None, conditions: MatchConditions
+    ) -> Iterator[Pairs]:
         """The pairs, which Spark keeps while inside, for they are asked for several times. What it
         forgets it finds again: the table's files and the source's rows stay the same."""
         with watched(self.source.session, self.watch, _MATCHING):
-            pairs = pair_rows(self.merge, self._target(candidates, where), self.source)
+            target = self._target(candidates, where, self._keys(conditions))
+            pairs = pair_rows(self.merge, target, self.source)
             if self.merge.request.is_insert_only:
                 yield pairs
                 return
@@ -145,7 +149,25 @@ class SparkMerge:
             with contextlib.suppress(Exception):  # the session may have been stopped
                 kept.unpersist()
 
-    def _target(self, candidates: Candidates, where: str | None) -> DataFrame:
+    def _keys(self, conditions: MatchConditions) -> KeyRows | None:
+        """By what rows of the table are looked up before anything else is asked of them; None where
+        rows without a partner count too, or the source is too large to be held whole."""
+        merge, source = self.merge, self.source
+        if merge.request.of("not matched by source") or not source.is_small:
+            return None
+        pairs = [
+            pair
+            for pair in asked_pairs(conditions, merge.names)
+            if len(pair.target.path) == 1 and pair.target.data_type == pair.source.data_type
+        ]
+        if not pairs:
+            return None
+        keys = [value_of(pair).alias(f"delta_explorer.key_{at}") for at, pair in enumerate(pairs)]
+        return KeyRows(
+            columns=tuple(pair.target.path[0] for pair in pairs), frame=source.frame.select(*keys)
+        )
+
+    def _target(self, candidates: Candidates, where: str | None, keys: KeyRows | None) -> DataFrame:
         """The rows of the candidates, with `PATH`, `INDEX` and where ids are kept `ROW_ID`."""
         from pyspark.sql import functions as fn
 
@@ -160,7 +182,7 @@ class SparkMerge:
             where=where,
             metadata_columns=tuple(extra.values()),
             among=candidates.files.column("path"),
-        ).frame()
+        ).frame(keys)
         added = [fn.col(given).alias(name) for name, given in extra.items()]
         return frame.select(*(fn.col(quoted(name)) for name in names), *added)
 

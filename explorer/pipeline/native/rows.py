@@ -11,7 +11,9 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -64,17 +66,35 @@ _FILE, _INDEX = "delta_explorer.file", "delta_explorer.index"
 _HASH, _FILE_HASH = "delta_explorer.hash", "delta_explorer.file_hash"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyRows:
+    """Values that somebody looks for: `frame` has a column for each of `columns` of the table. Rows
+    that are in none of its rows need not be there."""
+
+    columns: tuple[str, ...]
+    frame: DataFrame
+
+
 def native_frame(
-    spark: SparkSession, store: ReadStore, request: RowRequest, files: pa.Table, paths: NativePaths
+    spark: SparkSession,
+    store: ReadStore,
+    request: RowRequest,
+    files: pa.Table,
+    paths: NativePaths,
+    keys: KeyRows | None = None,
 ) -> DataFrame:
-    """The live rows of `files`, with exactly `request.schema`; raises what reading deletion
-    vectors raises."""
+    """The live rows of `files`, with exactly `request.schema`; with `keys` those that these are
+    looked up for, which is done first: few rows are then asked for their file. Raises what reading
+    deletion vectors raises."""
     from pyspark.sql import functions as fn
 
     described = file_table(store, request, files, paths)
     known = spark.createDataFrame(described, spark_schema(described.schema))
     known = known.withColumn(_HASH, fn.xxhash64(quoted(_NAME)))
-    scan = _scan(spark, request, paths).withColumn(_FILE_HASH, fn.xxhash64(quoted(_FILE)))
+    scan = _scan(spark, request, paths)
+    if keys is not None:
+        scan = _looked_up(scan, request, keys)
+    scan = scan.withColumn(_FILE_HASH, fn.xxhash64(quoted(_FILE)))
     same = scan[quoted(_FILE_HASH)] == known[quoted(_HASH)]
     rows = scan.join(fn.broadcast(known), same, "left")
     rows = rows.filter(_is_live(request.layout.version))
@@ -156,6 +176,24 @@ def _scan(spark: SparkSession, request: RowRequest, paths: NativePaths) -> DataF
         fn.col("_metadata.file_name").alias(_FILE),
         fn.col("_metadata.row_index").alias(_INDEX),
     )
+
+
+def _looked_up(scan: DataFrame, request: RowRequest, keys: KeyRows) -> DataFrame:
+    """Rows of files whose stored columns are among the keys."""
+    from pyspark.sql import functions as fn
+
+    fields = {item.name: item for item in request.needed.fields}
+    same = []
+    for name, key in zip(keys.columns, keys.frame.columns, strict=True):
+        item = fields[name]
+        # what lies in no file, or may hold a value that is an error
+        if name in request.layout.partition_columns or item.data_type in {*NARROW_TYPES, VOID}:
+            continue
+        stored = scan[quoted(physical_name(item, request.layout.mapping))]
+        same.append(stored == keys.frame[quoted(key)])
+    if not same:
+        return scan
+    return scan.join(fn.broadcast(keys.frame), reduce(and_, same), "left_semi")
 
 
 def _hidden(request: RowRequest) -> dict[str, str]:

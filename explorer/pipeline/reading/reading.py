@@ -18,7 +18,7 @@ from explorer.pipeline.large.large_table import LargeSnapshot
 from explorer.pipeline.native.paths import NativePaths
 from explorer.pipeline.native.recent_reads import NativeRead, remember_read
 from explorer.pipeline.native.route import Route, choose_route
-from explorer.pipeline.native.rows import native_frame
+from explorer.pipeline.native.rows import KeyRows, native_frame
 from explorer.pipeline.session import choose_session, parallelism
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS, ReadFiles, run_groups
 from explorer.pipeline.tasks.spark_types import spark_schema
@@ -71,11 +71,12 @@ class ReadPlan:
         """The files that are read, with the columns that reading needs."""
         return self.scan.kept.select([*FILE_COLUMNS, NUM_RECORDS])
 
-    def frame(self) -> DataFrame:
-        """The rows; nothing is read before an action asks for them."""
-        return marked_rows(self._rows(), self.snapshot.store)
+    def frame(self, keys: KeyRows | None = None) -> DataFrame:
+        """The rows; nothing is read before an action asks for them. With `keys` those that have
+        none of these may be missing."""
+        return marked_rows(self._rows(keys), self.snapshot.store)
 
-    def _rows(self) -> DataFrame:
+    def _rows(self, keys: KeyRows | None = None) -> DataFrame:
         request, what = self.request, f"Reading version {self.snapshot.version}"
         if self.paths is None or isinstance(self.snapshot.store, LocalStore):
             # of another store Spark's own reader says at once what it does not find
@@ -89,7 +90,7 @@ class ReadPlan:
                 remember_read(
                     NativeRead(store=store, request=request, files=files, paths=self.paths)
                 )
-                return native_frame(self.spark, store, request, files, self.paths)
+                return native_frame(self.spark, store, request, files, self.paths, keys)
             told = frozenset(self.unrelated)
             read = ReadFiles(store=self.snapshot.store, request=request, told=told)
             schema = spark_schema(request.schema)
