@@ -138,7 +138,7 @@ class _Axis:
         step *= max(1, math.ceil(length / step / MOST_TICKS))
         found = []
         moment = math.ceil(self.begin / step) * step
-        while moment < self._end - length * 0.07:  # room for the word
+        while moment < self._end - length * 0.16:  # room for the word, on a narrow page too
             at = read_moment(moment)
             if at is not None:
                 text = f"{at:%H:%M}" if step < _DAY_MS and at.hour else f"{at.date()}"
