@@ -47,6 +47,9 @@ _PATHS_AT_ONCE = 2**13
 """How many paths are decoded at a time where paths alone are read, which stay as they were
 decoded: the decoder is reused, and a piece is cheap to copy where some of its rows are to go."""
 
+_VECTOR_KEY = ("storageType", "pathOrInlineDv", "offset")
+"""The fields that the unique id of a vector is made of."""
+
 # rows in which to look for the few actions before looking at all
 _FIRST = 2**10
 
@@ -216,23 +219,28 @@ class ParquetPart:
         held = [(name,) for name in names if self.has(action, name)]
         return [".".join((action, *path)) for path in [*held, *inner]]
 
-    def read_keys(self, group: int, action: FileAction) -> pa.Table:
+    def read_keys(self, group: int, action: FileAction) -> tuple[pa.Table, pa.Table | None]:
         """The column `path` of a row group and, where any of its files has a deletion
-        vector, `deletion_vector`, as `read_group` has them.
+        vector, `deletion_vector`, of which only what its unique id is made of is there.
 
         Whether there is one is asked of the values: pyarrow ends the process where the
         statistics of a footer are broken, and a column of nulls costs nothing to read.
         """
-        path, vector = f"{action}.path", f"{action}.deletionVector"
-        leaves = [path, vector] if self.has(action, "deletionVector") else [path]
-        with self._open([group], leaves) as file:
-            if vector in leaves and not self._has_vectors(file, group, action):
-                leaves = [path]
-            if len(leaves) == 1 and self.metadata.row_group(group).num_rows > ROWS_AT_ONCE:
-                return self._read_paths(file, group, action)
-            table = self._read(file, group, leaves)
-        names = ["path", "deletion_vector"][: len(leaves)]
-        return self._columns(table.num_rows, action, names, table)
+        path = [f"{action}.path"]
+        unique = [f"{action}.deletionVector.{name}" for name in _VECTOR_KEY]
+        rows = self.metadata.row_group(group).num_rows
+        with self._open([group], [*path, *unique]) as file, unusable_if_unreadable(self.path):
+            vectors: pa.Table | None = None
+            if self.has(action, "deletionVector") and self._has_vectors(file, group, action):
+                found = self._read(file, group, unique)
+                vectors = self._columns(rows, action, ["deletion_vector"], found)
+            if rows <= ROWS_AT_ONCE:
+                found = self._read(file, group, path)
+                return self._columns(rows, action, ["path"], found), vectors
+            # decoded as a whole they would take twice the memory that they need
+            pieces = self._stream(file, group, path, _PATHS_AT_ONCE)
+            paths = [self._columns(len(some), action, ["path"], some) for some in pieces]
+            return pa.concat_tables(paths), vectors
 
     def has_vectors(self, group: int, action: FileAction) -> bool:
         """Whether any file of a row group has a deletion vector; see `read_keys`."""
@@ -240,15 +248,6 @@ class ParquetPart:
             return False
         with self._open([group], [f"{action}.deletionVector"]) as file:
             return self._has_vectors(file, group, action)
-
-    def _read_paths(self, file: ParquetReader, group: int, action: FileAction) -> pa.Table:
-        """The column `path` of a large row group; decoded as a whole it would take twice the
-        memory that it needs."""
-        with unusable_if_unreadable(self.path):
-            return pa.concat_tables(
-                self._columns(table.num_rows, action, ["path"], table)
-                for table in self._stream(file, group, [f"{action}.path"], _PATHS_AT_ONCE)
-            )
 
     def _has_vectors(self, file: ParquetReader, group: int, action: FileAction) -> bool:
         column = self._read(file, group, [f"{action}.deletionVector.storageType"]).column(action)

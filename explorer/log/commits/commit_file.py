@@ -136,7 +136,7 @@ def _has_plain_values(values: Any) -> bool:
     """Whether some of the values are numbers or truth values, and none is an object or list."""
     if type(values) is not dict:
         return False
-    kinds = {type(value) for value in values.values()} - _TEXTS
+    kinds = set(map(type, values.values())) - _TEXTS  # a comprehension takes twice as long
     return bool(kinds) and kinds <= _PLAIN
 
 

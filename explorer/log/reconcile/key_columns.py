@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,24 +18,76 @@ from explorer.log.text_bytes import may_begin_with
 _AT, _NUL = (string_column(["@", "\0"])[at] for at in range(2))
 
 
-KEY_COLUMNS = ("path", "deletion_vector")
+_VECTOR = "deletion_vector"
+KEY_COLUMNS = ("path", _VECTOR)
 """The columns of an action that its key is made of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupKeys:
-    """One row group's paths, and its keys: the same object where no file has a vector,
-    and no path another form."""
+    """The paths and keys of some rows of a checkpoint.
+
+    The key of a file without a vector is its path, so that keys of their own are held only of
+    those with one: `vectored` marks these rows, None where there are none, and `unique` are
+    their keys. `plain` are the keys of all others, and the same object as `paths` where none
+    has another form.
+    """
 
     paths: pa.ChunkedArray
-    keys: pa.ChunkedArray
-    has_vectors: bool
+    plain: pa.ChunkedArray
+    vectored: pa.BooleanArray | None = None
+    unique: pa.Array | None = None
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether any of the files has a deletion vector."""
+        return self.vectored is not None
 
     @property
     def nbytes(self) -> int:
         """What holding them costs."""
-        shared = self.keys is self.paths
-        return int(self.paths.nbytes + (0 if shared else self.keys.nbytes))
+        held = [self.paths, *([] if self.plain is self.paths else [self.plain])]
+        if self.vectored is not None and self.unique is not None:
+            held += [self.vectored, self.unique]
+        return sum(int(column.nbytes) for column in held)
+
+    @property
+    def column(self) -> pa.ChunkedArray:
+        """The key of every row, null where there is no path."""
+        if self.vectored is None:
+            return self.plain
+        plain = in_one_piece(self.plain)
+        return pa.chunked_array([pc.replace_with_mask(plain, self.vectored, self.unique)])
+
+    def among(self, keys: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Which rows have one of these keys."""
+        hits = pc.is_in(self.plain, value_set=keys)
+        if self.vectored is None:
+            return hits
+        return self._with_unique(hits, pc.is_in(self.unique, value_set=keys))
+
+    def among_others(self, keys: pa.ChunkedArray, without: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Which rows have one of these keys, of those that `without` does not keep."""
+        chunks: list[pa.Array] = []
+        # nearly all of them are kept: chunks of which all are need no look
+        for some, kept in parts_of(self.plain, without):
+            hits = pc.invert(kept)
+            if hits.true_count:
+                hits = pc.replace_with_mask(hits, hits, pc.is_in(some.filter(hits), value_set=keys))
+            chunks.append(hits)
+        found = pa.chunked_array(chunks, pa.bool_())
+        if self.vectored is None or self.unique is None:
+            return found
+        hits = pc.invert(in_one_piece(without).filter(self.vectored))
+        if hits.true_count:
+            some = self.unique.filter(hits)
+            hits = pc.replace_with_mask(hits, hits, pc.is_in(some, value_set=keys))
+        return self._with_unique(found, hits)
+
+    def _with_unique(self, plain: pa.ChunkedArray, unique: pa.BooleanArray) -> pa.ChunkedArray:
+        """One answer of those for the rows without a vector and those with one."""
+        flags = pc.replace_with_mask(in_one_piece(plain), self.vectored, unique)
+        return pa.chunked_array([flags])
 
 
 def decided_keys(tail: Tail) -> pa.ChunkedArray:
@@ -55,8 +107,13 @@ def keys_of(files: pa.Table) -> pa.ChunkedArray:
 
 
 def keys_of_paths(paths: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The keys of files without a vector: their paths in one form."""
-    return pa.chunked_array([_normalised(chunk) for chunk in paths.chunks], pa.string())
+    """The keys of files without a vector: their paths in one form, and the same object where
+    none has another."""
+    # each look at `chunks` makes other objects of them
+    stored = paths.chunks
+    chunks = [_normalised(chunk) for chunk in stored]
+    same = all(new is old for new, old in zip(chunks, stored, strict=True))
+    return paths if same else pa.chunked_array(chunks, pa.string())
 
 
 def keys_of_arrays(paths: pa.Array, vectors: pa.Array | None) -> pa.Array:
@@ -76,37 +133,17 @@ def keys_of_arrays(paths: pa.Array, vectors: pa.Array | None) -> pa.Array:
     return pc.if_else(pc.is_valid(vectors), unique, paths)
 
 
-def keys_of_rows(rows: pa.Table) -> GroupKeys:
-    """The keys of a row group of a checkpoint, of whose rows some may be other actions; without
-    a column of vectors none of its files has one."""
-    paths, has_vectors = rows.column("path"), "deletion_vector" in rows.column_names
-    # each look at `chunks` makes other objects of them
-    stored = paths.chunks
-    if has_vectors:
-        # parts of one struct share their chunks
-        pairs = zip(stored, rows.column("deletion_vector").chunks, strict=True)
-        chunks = [keys_of_arrays(*pair) for pair in pairs]
-    else:
-        chunks = [keys_of_arrays(chunk, None) for chunk in stored]
-    same = not has_vectors and all(new is old for new, old in zip(chunks, stored, strict=True))
-    keys = paths if same else pa.chunked_array(chunks, pa.string())
-    return GroupKeys(paths=paths, keys=keys, has_vectors=has_vectors)
-
-
-def find_keys(
-    held: pa.ChunkedArray, keys: pa.ChunkedArray, without: pa.ChunkedArray | None
-) -> pa.ChunkedArray:
-    """Which of `held` are among `keys`, where those that `without` keeps are not."""
-    if without is None:
-        return pc.is_in(held, value_set=keys)
-    chunks: list[pa.Array] = []
-    # nearly all of them are kept: chunks of which all are need no look
-    for some, kept in parts_of(held, without):
-        hits = pc.invert(kept)
-        if hits.true_count:
-            hits = pc.replace_with_mask(hits, hits, pc.is_in(some.filter(hits), value_set=keys))
-        chunks.append(hits)
-    return pa.chunked_array(chunks, pa.bool_())
+def keys_of_rows(rows: pa.Table, vectors: pa.Table | None) -> GroupKeys:
+    """The keys of a row group of a checkpoint, of whose rows some may be other actions; where
+    there are no `vectors`, none of its files has one."""
+    stored = rows.column("path")
+    keys = GroupKeys(paths=stored, plain=keys_of_paths(stored))
+    if vectors is None:
+        return keys
+    found = in_one_piece(vectors.column(_VECTOR))
+    vectored = found.is_valid()
+    paths = in_one_piece(keys.plain.filter(vectored))
+    return replace(keys, vectored=vectored, unique=keys_of_arrays(paths, found.drop_null()))
 
 
 def parts_of(

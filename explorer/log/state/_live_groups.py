@@ -64,16 +64,14 @@ class WantedColumns:
     keys: GroupKeys | None
 
 
-def find_live(
-    paths: pa.ChunkedArray, keys: pa.ChunkedArray, decided: pa.ChunkedArray | None
-) -> pa.ChunkedArray | None:
+def find_live(keys: GroupKeys, decided: pa.ChunkedArray | None) -> pa.ChunkedArray | None:
     """Which rows of a checkpoint have a path, and a key of which no later commit speaks;
     None where all do."""
     mask: pa.ChunkedArray | None = None
-    if paths.null_count:
-        mask = pc.is_valid(paths)
+    if keys.paths.null_count:
+        mask = pc.is_valid(keys.paths)
     if decided is not None:
-        open_still = pc.invert(pc.is_in(keys, value_set=decided))
+        open_still = pc.invert(keys.among(decided))
         mask = open_still if mask is None else pc.and_(mask, open_still)
     return mask
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from explorer.log.reconcile.key_columns import parts_of
 from explorer.protocol.actions import FieldPath
 from explorer.storage.concurrent_reads import Answer
+
+_FEW = 1_024
+"""Of so many values one may go by which a chunk becomes two: many small ones are slow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +55,21 @@ def _kept(values: pa.ChunkedArray, mask: pa.ChunkedArray, count: int) -> pa.Chun
         if flags.true_count == len(flags):
             chunks.append(chunk)
         elif flags.true_count:
-            chunks.append(chunk.filter(flags))
+            chunks += _without_few(chunk, flags)
     return pa.chunked_array(chunks, values.type)
+
+
+def _without_few(chunk: pa.Array, flags: pa.BooleanArray) -> list[pa.Array]:
+    """Those values of a chunk that the flags keep: where few are to go, as what lies between
+    them, which is no copy."""
+    if len(flags) - flags.true_count > len(flags) // _FEW:
+        return [chunk.filter(flags)]
+    starts = [-1, *pc.indices_nonzero(pc.invert(flags)).to_pylist(), len(flags)]
+    return [
+        chunk.slice(before + 1, after - before - 1)
+        for before, after in pairwise(starts)
+        if after - before > 1
+    ]
 
 
 class ReducibleFiles(Protocol):

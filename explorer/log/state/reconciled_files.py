@@ -21,7 +21,6 @@ from explorer.log.checkpoint.read import Checkpoint
 from explorer.log.reconcile.key_columns import (
     GroupKeys,
     decided_keys,
-    find_keys,
     keys_of,
     keys_of_paths,
     keys_of_rows,
@@ -261,7 +260,7 @@ class LogState:
 
     def _mask(self, part: ParquetPart, group: int, action: FileAction) -> LiveGroup:
         held = self._group_keys(part, group, action)
-        mask = find_live(held.paths, held.keys, self._decided)
+        mask = find_live(held, self._decided)
         return LiveGroup.of(action, part, group, mask)
 
     def _has_plain_keys(self, part: ParquetPart, group: int) -> bool:
@@ -275,7 +274,7 @@ class LogState:
     def _group_keys(self, part: ParquetPart, group: int, action: FileAction) -> GroupKeys:
         if (held := self._cache.get(part, group, action)) is not None:
             return held
-        held = keys_of_rows(part.read_keys(group, action))
+        held = keys_of_rows(*part.read_keys(group, action))
         self._cache.put(part, group, action, held)
         return held
 
@@ -288,8 +287,9 @@ class LogState:
         columns: Sequence[str],
     ) -> pa.Table | None:
         part, group = at
-        held = self._group_keys(part, group, action).keys
-        hits = find_keys(held, keys, None if masked is None else masked.mask)
+        held = self._group_keys(part, group, action)
+        mask = None if masked is None else masked.mask
+        hits = held.among(keys) if mask is None else held.among_others(keys, mask)
         if not (count := int(pc.sum(hits).as_py() or 0)):
             return None
         live = LiveGroup(action=action, part=part, group=group, mask=hits, count=count)
@@ -344,8 +344,8 @@ class LogState:
         names = ["path", *wanted.stored]
         for rows, table, inner in live.part.stream_group(live.group, "add", names, wanted.further):
             paths = table.column("path")
-            keys = keys_of_paths(paths)
-            mask = find_live(paths, keys, self._decided)
+            keys = GroupKeys(paths=paths, plain=keys_of_paths(paths))
+            mask = find_live(keys, self._decided)
             masks += (pc.is_valid(paths) if mask is None else mask).chunks
             yield from only_live(assemble(wanted, rows, table, inner), rows, mask, later)
 

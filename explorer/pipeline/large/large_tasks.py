@@ -87,7 +87,7 @@ class PieceState(LogState):
     def keys(self, action: FileAction) -> Iterator[tuple[int, pa.ChunkedArray]]:
         """The keys of each row group, null where a row is no such action."""
         for part, group in self._row_groups(action):
-            yield group, self._group_keys(part, group, action).keys
+            yield group, self._group_keys(part, group, action).column
 
     def _row_groups(self, action: FileAction) -> list[tuple[ParquetPart, int]]:
         part = self._part

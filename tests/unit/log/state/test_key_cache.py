@@ -25,7 +25,7 @@ def _part(root: Path) -> ParquetPart:
 
 def _keys(characters: int) -> GroupKeys:
     paths = pa.chunked_array([pa.array(["x" * characters])])
-    return GroupKeys(paths=paths, keys=paths, has_vectors=False)
+    return GroupKeys(paths=paths, plain=paths)
 
 
 def test_least_recently_used_keys_go_first(tmp_path: Path) -> None:
