@@ -24,18 +24,46 @@ from tests.row_values import counted_rows
 
 pytestmark = pytest.mark.spark
 
-_FEATURES: dict[str, tuple[dict[str, str], str]] = {
-    "plain": ({}, "cast(id / 7 as decimal(9,3))"),
-    "vectors": ({"delta.enableDeletionVectors": "true"}, "id % 3 = 0"),
-    "feed": ({"delta.enableChangeDataFeed": "true"}, "cast(id as float)"),
-    "row tracking": (
-        {"delta.enableRowTracking": "true"},
-        "date_add(date'1500-01-01', cast(id as int))",
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A kind of table: its properties, what its column `v` has, columns that fill themselves, its
+    layout, and the statements that it takes, all where there are none."""
+
+    properties: dict[str, str] = field(default_factory=dict)
+    v: str = "cast(id as int)"
+    special: str = ""
+    layout: str = "partitioned by (part)"
+    takes: tuple[str, ...] = ()
+
+
+def _on(*names: str, **more: str) -> dict[str, str]:
+    return {**{f"delta.{name}": "true" for name in names}, **more}
+
+
+_APPENDED = ("append",)
+_FEATURES = {
+    "plain": Kind(v="cast(id / 7 as decimal(9,3))"),
+    "vectors": Kind(properties=_on("enableDeletionVectors"), v="id % 3 = 0"),
+    "feed": Kind(properties=_on("enableChangeDataFeed"), v="cast(id as float)"),
+    "row tracking": Kind(
+        properties=_on("enableRowTracking"), v="date_add(date'1500-01-01', cast(id as int))"
     ),
-    "mapped by name": ({"delta.columnMapping.mode": "name"}, "array(id, null)"),
-    "variant": ({}, """parse_json(concat('{"a":', id, '}'))"""),
+    "mapped by name": Kind(properties={"delta.columnMapping.mode": "name"}, v="array(id, null)"),
+    "variant": Kind(v="""parse_json(concat('{"a":', id, '}'))"""),
+    "clustered": Kind(layout="cluster by (id, part)", takes=_APPENDED),
+    "generated": Kind(special="twice bigint generated always as (id * 2)", takes=_APPENDED),
+    "default": Kind(
+        special="d int default 7",
+        properties={"delta.feature.allowColumnDefaults": "supported"},
+        takes=_APPENDED,
+    ),
+    "iceberg 1": Kind(properties=_on("enableIcebergCompatV1"), takes=_APPENDED),
+    "iceberg 2": Kind(
+        properties=_on("enableIcebergCompatV2"), v="array(id, null)", takes=_APPENDED
+    ),
 }
-"""Feature -> the properties of its table, and what a column of it has."""
+"""Tables by what they are about."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +104,11 @@ _STATEMENTS = {
         partition_by=("part",),
     ),
 }
-_ALL = [(feature, statement) for feature in _FEATURES for statement in _STATEMENTS]
+_ALL = [
+    (feature, statement)
+    for feature, kind in _FEATURES.items()
+    for statement in kind.takes or _STATEMENTS
+]
 
 
 def _rows(spark: SparkSession, first: int, v: str, part: str, columns: str) -> DataFrame:
@@ -100,19 +132,18 @@ def _split(columns: str) -> list[str]:
 
 def _made(spark: SparkSession, place: Path, feature: str) -> None:
     """A table of the reference, of three versions and more."""
-    properties, v = _FEATURES[feature]
+    kind = _FEATURES[feature]
     told = ", ".join(
         f"'{name}' = '{text}'"
-        for name, text in {**properties, "delta.checkpointInterval": "3"}.items()
+        for name, text in {**kind.properties, "delta.checkpointInterval": "3"}.items()
     )
-    frame = _rows(spark, 0, v, "if(id % 2 = 0, 'a', 'b c')", "id, part, s, v")
-    columns = ", ".join(
-        f"{each.name} {each.dataType.simpleString()}" for each in frame.schema.fields
-    )
+    frame = _rows(spark, 0, kind.v, "if(id % 2 = 0, 'a', 'b c')", "id, part, s, v")
+    own = [f"{each.name} {each.dataType.simpleString()}" for each in frame.schema.fields]
+    columns = ", ".join([*own, kind.special] if kind.special else own)
     sql(
         spark,
         place,
-        f"create table T ({columns}) using delta partitioned by (part) tblproperties ({told})",
+        f"create table T ({columns}) using delta {kind.layout} tblproperties ({told})",
     )
     frame.write.format("delta").mode("append").save(str(place))
     if feature == "vectors":
@@ -159,7 +190,7 @@ def _table(place: Path) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.sampled(one_in=36)
+@pytest.mark.sampled(one_in=len(_ALL))
 @pytest.mark.parametrize(("feature", "statement"), _ALL)
 def test_a_write_does_to_a_table_what_that_of_delta_spark_does(
     feature: str, statement: str, spark: SparkSession, tmp_path: Path
@@ -167,7 +198,7 @@ def test_a_write_does_to_a_table_what_that_of_delta_spark_does(
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     _made(spark, ours, feature)
     shutil.copytree(ours, theirs)
-    asked, v = _STATEMENTS[statement], _FEATURES[feature][1]
+    asked, v = _STATEMENTS[statement], _FEATURES[feature].v
     rows = _rows(spark, 100, v, "'a'", asked.columns)
     writer = rows.write.format("delta").mode(asked.mode).options(**asked.theirs)
     if asked.partition_by:
