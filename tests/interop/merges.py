@@ -248,6 +248,24 @@ SITUATIONS: dict[str, Situation] = {
         clauses=(update({"s": "source.s"}),),
         evolves=True,
     ),
+    "new fields inside of maps": Situation(
+        columns="id bigint, m map<string, struct<a: int>>, k map<struct<a: int>, int>",
+        rows="select id, map('x', named_struct('a', int(id))), map(named_struct('a', 1), 2) from range(4)",  # noqa: E501
+        source="select id, map('y', named_struct('b', 'new', 'a', 7)) m, map(named_struct('a', 3), 4) k from range(2, 6)",  # noqa: E501
+        clauses=(update_all(), insert_all()),
+        evolves=True,
+    ),
+    "fields that arrays and maps lack": Situation(
+        columns="id bigint, m map<string, struct<a: int, b: string>>, l array<struct<x: int, y: int>>",  # noqa: E501
+        rows="select id, map('x', named_struct('a', 1, 'b', 'z')), array(named_struct('x', 1, 'y', 2)) from range(4)",  # noqa: E501
+        source="select id, map('x', named_struct('a', 5)) m, array(named_struct('y', 3)) l from range(2, 6)",  # noqa: E501
+        clauses=(update_all(), insert_all()),
+        evolves=True,
+    ),
+    "a source that is a query of its own": Situation(
+        source="select id, max(part) part, sum(v) v from (select id % 12 id, 'q' part, 1D v from range(40)) group by id order by id limit 11",  # noqa: E501
+        clauses=(update_all(), insert_all()),
+    ),
     "fields that are missing": Situation(
         columns=NESTED,
         rows=NESTED_ROWS,
