@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import Server
+from tests.browser.conftest import Guard, Server, serving
 from tests.browser.keeper import NAME, Keeper, keeping, unlock, unlocked_page
+from tests.tables import PROTOCOL, LogFolder, add, metadata
 
 # what stands on the screens, unit tests hold
 pytestmark = pytest.mark.turns(one_in=3)
@@ -71,6 +72,48 @@ def test_the_main_way_is_gone_by_the_keyboard_alone(page: Page, server: Server, 
     expect(page).to_have_url(re.compile("view=commit"))
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".dx-version")).not_to_contain_text("Version 58")
+
+
+def tab_to(page: Page, part: Locator) -> None:
+    """Press Tab until a part has the focus."""
+    expect(part).to_be_visible()
+    for _ in range(80):
+        if part.evaluate("e => e.getRootNode().activeElement === e"):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError("the Tab key does not lead there")
+
+
+def test_an_engineer_comes_from_a_slow_table_to_its_plan_by_the_keyboard_alone(
+    page: Page, server: Server, shop: Path
+) -> None:
+    page.goto(server.address(table=shop))
+    tab_to(page, page.get_by_role("button", name="Plan a compaction"))
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("view=maintenance"))
+    tab_to(page, page.get_by_role("button", name="Make the plan"))
+    page.keyboard.press("Enter")
+    expect(page.locator(".dx-consequence")).to_contain_text("files")
+
+
+def test_an_owner_finds_the_table_that_needs_care_by_the_keyboard_alone(
+    page: Page, guard: Guard, shop: Path, tmp_path: Path
+) -> None:
+    for number in range(30):
+        log = LogFolder(tmp_path / "lake" / f"table_{number:02}")
+        log.commit(0, [PROTOCOL, metadata(), add("a.parquet")])
+    shutil.copytree(shop, tmp_path / "lake" / "shop_orders")
+    with serving(sorted(map(str, (tmp_path / "lake").iterdir())), tmp_path) as running:
+        guard.origin = running.origin
+        page.goto(running.address())
+        tab_to(page, page.get_by_role("button", name=re.compile("small files")))
+        page.keyboard.press("Enter")
+        rows = page.locator("main tbody tr[data-do]")
+        expect(rows).to_have_count(1)
+        tab_to(page, rows.first)
+        page.keyboard.press("Enter")
+        expect(page.locator("h1", has_text="shop_orders")).to_be_visible()
+        expect(page.get_by_role("button", name="Plan a compaction")).to_be_visible()
 
 
 @pytest.fixture(scope="module")
