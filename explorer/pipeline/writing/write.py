@@ -201,6 +201,8 @@ class _Job:
 
     def _write(self, statement: RowStatement) -> Written:
         rows, needed = self.rows, statement.gate.needs_spark
+        if isinstance(rows, ArrowRows) and rows.num_rows == 0 and self.engine != "spark":
+            return _write_nothing(statement)  # whatever only Spark casts or judges
         if isinstance(rows, ArrowRows) and self.engine != "spark" and needed is None:
             return write_here(statement, rows, self.watch)
         if self.engine == "local":
@@ -229,6 +231,11 @@ def write_here(statement: RowStatement, rows: ArrowRows, watch: Watch) -> Writte
             done += batch.num_rows
         watch.step(done, rows.num_rows, _LABEL)
     return Written(files=pa.Table.from_batches([files.written()]), marks=gate.marks)
+
+
+def _write_nothing(statement: RowStatement) -> Written:
+    with RowFiles(statement.target.store, statement.form, statement.id) as files:
+        return Written(files=pa.Table.from_batches([files.written()]), marks={})
 
 
 def _names(names: Sequence[str] | str) -> tuple[str, ...]:

@@ -100,6 +100,17 @@ def test_a_table_without_rows_is_overwritten(tmp_path: Path) -> None:
     assert ids(place) == [1, 2, 3]
 
 
+def test_where_there_are_no_rows_no_cast_of_one_needs_spark(tmp_path: Path) -> None:
+    place = tmp_path / "orders"
+    pipeline.create(place, "id BIGINT, land STRING")
+    empty = pd.DataFrame({"id": [], "land": []})  # columns of double to pandas
+    result = pipeline.write(empty, place, mode="overwrite", engine="local")
+    assert (result.version, ids(place)) == (1, [])
+    rows = pa.table({"id": [1.5], "land": [2.5]})
+    with pytest.raises(UnsupportedError, match="cannot be written in this process"):
+        pipeline.write(rows, place, engine="local")
+
+
 def test_the_modes_error_and_ignore_leave_a_table_that_is_there(tmp_path: Path) -> None:
     place = tmp_path / "orders"
     assert pipeline.write(ROWS, place, mode="error").version == 0
