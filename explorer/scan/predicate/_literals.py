@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal, InvalidOperation
-from typing import Any, Final
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from typing import Any, Final, cast
 
 from explorer.errors import InvalidArgumentError
 from explorer.protocol.calendar_days import (
@@ -180,12 +180,30 @@ def _cast(node: Any) -> Constant | None:
     if kind == "DECIMAL":
         value = inner.value
         plain = isinstance(value, str | int | Decimal) and not isinstance(value, bool)
-        return _decimal(str(value)) if plain else None
+        return _cast_decimal(str(value), node.args["to"]) if plain else None
     if name is None:
         return None
     if inner.value is None or inner.data_type == PrimitiveType(name=name):
         return inner
     return _convert(inner.value, PrimitiveType(name=name))
+
+
+def _cast_decimal(text: str, to: Any) -> Constant | None:
+    """A number with the digits of the type that it is cast to, rounded as Spark rounds."""
+    try:
+        sizes = [int(part.name) for part in to.expressions]
+        precision, scale = [*sizes, *(10, 0)[len(sizes) :]]
+    except ValueError:
+        return None
+    if not 0 <= scale <= precision <= _MAX_DIGITS or not precision:
+        return None
+    found = cast("Decimal", _decimal(text).value)
+    # the digits of Python's own context are fewer
+    context = Context(prec=2 * _MAX_DIGITS, rounding=ROUND_HALF_UP)
+    number = found.quantize(Decimal(1).scaleb(-scale), context=context)
+    if number.copy_abs() >= Decimal(10) ** (precision - scale):
+        raise _unreadable(text, f"decimal({precision},{scale})")
+    return Constant(value=number, data_type=DecimalType(precision=precision, scale=scale))
 
 
 def _convert(value: ConstantValue, data_type: DataType) -> Constant:

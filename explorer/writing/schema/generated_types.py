@@ -8,10 +8,18 @@ tell, where a session is there.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.protocol.features.column_rules import GENERATION_KEY
-from explorer.protocol.schema import BOOLEAN, DataType, StructField, StructType, render_type
+from explorer.protocol.schema import (
+    BOOLEAN,
+    DataType,
+    DecimalType,
+    StructField,
+    StructType,
+    render_type,
+)
 from explorer.scan.predicate.calculations import parse_calculation
 from explorer.scan.predicate.parse import bare, parse_condition, parse_sql
 from explorer.writing.schema._data_schema import nullable_type
@@ -32,13 +40,23 @@ def type_of_expression(text: str, schema: StructType) -> DataType | None:
     """The type that Spark has for an expression over the columns of `schema`, which has passed
     `check_table_expression`; None where only Spark can tell."""
     try:
-        return parse_calculation(text, schema).data_type
+        node = bare(parse_sql(text))
+    except DeltaError:
+        return None
+    if _is_cast(node):
+        return _cast_to(node)
+    try:
+        found = parse_calculation(text, schema).data_type
     except DeltaError:
         pass
+    else:
+        # `5L` and CAST(5 AS BIGINT) are one here, but not the decimals that Spark makes of them
+        has_casts = any(_is_cast(part) for part in node.walk())
+        return None if has_casts and isinstance(found, DecimalType) else found
     try:
         parse_condition(text, schema)
     except DeltaError:
-        return _cast_to(text)
+        return None
     return BOOLEAN
 
 
@@ -58,11 +76,12 @@ def check_generated_type(field: StructField, text: str, found: DataType) -> None
     )
 
 
-def _cast_to(text: str) -> DataType | None:
+def _is_cast(node: Any) -> bool:
+    return type(node).__name__ in {"Cast", "TryCast"}
+
+
+def _cast_to(node: Any) -> DataType | None:
     try:
-        node = bare(parse_sql(text))
-        if type(node).__name__ not in {"Cast", "TryCast"}:
-            return None
         schema = parse_schema_text(f"c {node.args['to'].sql(dialect='spark')}")
     except DeltaError:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,8 +12,9 @@ import pytest
 import explorer
 from explorer.errors import InvalidArgumentError, UnsupportedError
 from explorer.progress import Watch
+from explorer.protocol.schema import DecimalType, StructField, StructType
 from explorer.scan.predicate.parse import parse_predicate
-from explorer.scan.predicate.predicate import SqlCondition
+from explorer.scan.predicate.predicate import Comparison, Constant, SqlCondition
 from explorer.scan.sql.conditions import parse_scan_predicate
 from explorer.table.snapshot import Snapshot
 from tests.data_tables import DataTable, field, struct
@@ -215,3 +217,28 @@ def test_days_of_times_and_names_of_zones_have_a_meaning(
 def test_a_zone_that_nobody_knows_is_refused(snapshot: Snapshot) -> None:
     with pytest.raises(InvalidArgumentError, match="time zone 'Mars/Base' is not known"):
         parse_predicate("at > '2026-01-01 00:00:00 Mars/Base'", snapshot.schema)
+
+
+@pytest.mark.parametrize(
+    ("cast", "value"),
+    [
+        ("CAST('2.567' AS DECIMAL(4,1))", "2.6"),
+        ("CAST(-2.25 AS DECIMAL(4,1))", "-2.3"),
+        ("CAST(2.5 AS DECIMAL)", "3"),
+        ("CAST('2.5' AS DECIMAL(4))", "3"),
+        ("2.5BD", "2.5"),
+    ],
+)
+def test_a_number_cast_to_a_decimal_has_the_digits_of_its_type(cast: str, value: str) -> None:
+    schema = StructType(
+        fields=(StructField(name="d", data_type=DecimalType(precision=10, scale=3)),)
+    )
+    condition = parse_predicate(f"d = {cast}", schema).condition
+    assert isinstance(condition, Comparison)
+    assert isinstance(condition.right, Constant)
+    assert condition.right.value == Decimal(value)
+
+
+def test_a_number_that_is_too_large_for_its_cast_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="12345"):
+        parse_predicate("1 < CAST('12345' AS DECIMAL(3,1))", StructType())

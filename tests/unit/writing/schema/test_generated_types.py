@@ -18,6 +18,10 @@ COLUMNS = "a INT, b BIGINT, d DATE, t TIMESTAMP, e DECIMAL(12,2), st STRUCT<x: I
         *(("INT", "a * 2"), ("BIGINT", "a + b"), ("INT", "year(d)"), ("DATE", "CAST(t AS DATE)")),
         *(("BOOLEAN", "a > 1"), ("STRING", "CAST(a AS STRING)"), ("DECIMAL(13,2)", "e + 1")),
         ("STRUCT<x: INT>", "st"),
+        # digits of a cast are those of its type, and those of a cast number are not its own
+        *(("DECIMAL(4,1)", "CAST('2' AS DECIMAL(4,1))"), ("INT", "CAST(NULL AS INT)")),
+        *(("DECIMAL(18,4)", "e * CAST(0.19 AS DECIMAL(5,2))"), ("DECIMAL(16,2)", "e * 5Y")),
+        ("DECIMAL(18,2)", "e * CAST(1 AS SMALLINT)"),
     ],
 )
 def test_a_column_of_the_same_type_is_created(tmp_path: Path, kind: str, text: str) -> None:
