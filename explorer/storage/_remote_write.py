@@ -37,6 +37,9 @@ _CONDITIONS: Final[Mapping[str, str]] = {
 _TRIAL: Final = f"{LOG_FOLDER}/{TEMPORARY_PREFIX}trial-"
 
 _NOT_FOUND: Final = 404
+_ONE_REQUEST: Final = 32 * 2**20
+"""Bytes that every client sends at once; with more of them, what is missing may be an upload that
+is already complete."""
 
 # objects in memory are looked for and made in two steps
 _MEMORY = threading.Lock()
@@ -74,7 +77,7 @@ class RemoteWriteStore(RemoteStore):
                 self._try_condition()
                 self._tried = True
         try:
-            with self._naming_buckets():
+            with self._naming_buckets(len(content)):
                 return self._create(path, content)
         except DeltaError:
             raise
@@ -87,7 +90,7 @@ class RemoteWriteStore(RemoteStore):
 
     def write(self, path: str, data: bytes) -> None:
         """Write the object, whatever was there."""
-        with speaking_of(path, self._shown), self._naming_buckets():
+        with speaking_of(path, self._shown), self._naming_buckets(len(data)):
             self._fs.pipe_file(self._full(path), data)
 
     def delete(self, path: str) -> None:
@@ -96,17 +99,13 @@ class RemoteWriteStore(RemoteStore):
             self._fs.rm_file(self._full(path))
 
     @contextlib.contextmanager
-    def _naming_buckets(self) -> Iterator[None]:
+    def _naming_buckets(self, size: int) -> Iterator[None]:
         """An object needs no folder: where it cannot be written because something is missing,
         that is its bucket, or container, and then no object of it is there, or appears later."""
         try:
             yield
         except Exception as error:
-            is_missing = isinstance(error, FileNotFoundError) or (
-                # Azure's client raises its own
-                getattr(error, "status_code", None) == _NOT_FOUND
-            )
-            if not is_missing:
+            if not _lacks_bucket(error, size):
                 raise
             raise UntouchedError(
                 f"{self._shown} cannot be written to.",
@@ -150,7 +149,7 @@ class RemoteWriteStore(RemoteStore):
             )
 
     def _first(self, path: str, condition: str) -> PutOutcome:
-        with speaking_of(path, self._shown), self._naming_buckets():
+        with speaking_of(path, self._shown), self._naming_buckets(1):
             try:
                 return self._create(path, b"a")
             except TypeError as error:  # an older client, to which creation is not a mode
@@ -174,11 +173,26 @@ class RemoteWriteStore(RemoteStore):
             ) from error
 
 
+def _lacks_bucket(error: BaseException, size: int) -> bool:
+    """Whether so many bytes were not written because there is no such bucket. S3 says what is
+    missing: a gateway before it may not find the store, or an upload be complete already."""
+    if (code := _code_of(error)) is not None:
+        return code == "NoSuchBucket"
+    # Azure's client raises its own
+    is_missing = getattr(error, "status_code", None) == _NOT_FOUND
+    return (is_missing or isinstance(error, FileNotFoundError)) and size <= _ONE_REQUEST
+
+
 def _is_precondition(error: BaseException) -> bool:
     """Whether a server said 412: s3fs tells so only of those that name the condition."""
+    return _code_of(error) in {"PreconditionFailed", "412"}
+
+
+def _code_of(error: BaseException) -> object:
+    """What S3 calls an error, as botocore has it; None for other errors."""
     response = getattr(error.__cause__, "response", None)
     found = response.get("Error") if isinstance(response, dict) else None
-    return isinstance(found, dict) and found.get("Code") in {"PreconditionFailed", "412"}
+    return found.get("Code") if isinstance(found, dict) else None
 
 
 def _refused(shown: str, reason: str) -> UnsupportedError:

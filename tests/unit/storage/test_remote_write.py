@@ -114,6 +114,23 @@ def test_where_there_is_no_bucket_it_is_known_that_nothing_was_committed(
         assert caught.value.problem == f"{uri} cannot be written to."
 
 
+@pytest.mark.parametrize(("code", "size"), [("404", 1), ("NoSuchUpload", 1), (None, 33 * 2**20)])
+def test_where_something_else_is_missing_the_outcome_is_open(
+    code: str | None, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_write_store(f"memory://{uuid4().hex}/t")
+    store.put_if_absent("_delta_log/00000000000000000000.json", b"x")
+
+    def lack(*_: object, **__: object) -> None:
+        cause = Exception()
+        if code is not None:
+            cause.response = {"Error": {"Code": code}}  # type: ignore[attr-defined]  # botocore's
+        raise FileNotFoundError from cause
+
+    monkeypatch.setattr(MemoryFileSystem, "pipe_file", lack)
+    assert store.put_if_absent(COMMIT, b"x" * size) is PutOutcome.UNKNOWN
+
+
 @pytest.mark.parametrize("uri", ["http://host/t", "ftp://host/t", "simplecache::s3://bucket/t"])
 def test_a_store_without_a_condition_is_refused(uri: str) -> None:
     with pytest.raises(UnsupportedError, match="overwrite each other") as caught:
