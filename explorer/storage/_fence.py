@@ -60,10 +60,11 @@ class FencedLocalStore(LocalStore):
         self._full(place)
         return FencedLocalStore(place, self._roots[1:])
 
-    def open_around(self) -> LocalStore | None:
+    def open_around(self) -> FencedLocalStore | None:
         """See `LocalStore.open_around`; the folder has to be an allowed one."""
-        self._full(os.path.dirname(os.path.realpath(self._root)))
-        return super().open_around()
+        parent, own = os.path.split(os.path.realpath(self._root))
+        self._full(parent)
+        return FencedLocalStore(parent, self._roots[1:]) if own else None
 
     def read_heads(self, folder: str, names: Sequence[str], limit: int) -> Heads:
         """See `LocalStore.read_heads`; no name may be a link that leads out."""

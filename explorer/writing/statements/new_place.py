@@ -10,6 +10,8 @@ from explorer.protocol.filenames import LOG_FOLDER
 from explorer.storage.ports import PlacedStore, ReadStore, offers
 
 _HIDDEN: Final = ("_", ".")
+_CLEANED: Final = ("_change_data", "_delta_index")
+"""Folders that vacuum looks into all the same, as it does into those of partitions."""
 
 
 def check_new_place(store: ReadStore) -> None:
@@ -17,12 +19,13 @@ def check_new_place(store: ReadStore) -> None:
     one. To the outer table its files would be ones that no version knows, which a vacuum by most
     engines deletes.
 
-    Vacuum passes over folders whose names begin with `_` or `.`, so that a table may lie in one. A
-    folder around that cannot be looked into says nothing.
+    Vacuum passes over most folders whose names begin with `_` or `.`, so that a table may lie in
+    one. A folder around that cannot be looked into says nothing.
     """
     inner = store
     while offers(inner, PlacedStore) and (outer := inner.open_around()) is not None:
-        if inner.uri.rstrip("/").rpartition("/")[2].startswith(_HIDDEN):
+        name = inner.uri.rstrip("/").rpartition("/")[2]
+        if name.startswith(_HIDDEN) and not name.startswith(_CLEANED) and "=" not in name:
             return
         if _has_log(outer):
             raise InvalidArgumentError(

@@ -50,6 +50,14 @@ def test_a_table_begins_in_a_folder_that_vacuum_passes_over(outer: str) -> None:
     assert pipeline.write(ROWS, f"{outer}/_side/t").version == 0
 
 
+@pytest.mark.parametrize("below", ["_day=1/t", "_change_data/t"])
+def test_no_table_begins_in_a_folder_with_such_a_name_that_vacuum_looks_into(
+    outer: str, below: str
+) -> None:
+    with pytest.raises(InvalidArgumentError, match="lies inside the table at"):
+        pipeline.create(f"{outer}/{below}", "id BIGINT")
+
+
 def test_a_link_into_a_table_leads_inside_of_it(tmp_path: Path) -> None:
     pipeline.write(ROWS, tmp_path / "t")
     (tmp_path / "link").symlink_to(tmp_path / "t")
