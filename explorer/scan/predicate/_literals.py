@@ -39,6 +39,8 @@ from explorer.scan.predicate.domains import domain_of
 from explorer.scan.predicate.predicate import Constant, ConstantValue
 
 _MAX_DIGITS: Final = 38
+_EXACT: Final = Context(prec=2 * _MAX_DIGITS, rounding=ROUND_HALF_UP)
+"""Python's own context has fewer digits."""
 _BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?")
 _DAY = re.compile(r"([+-]?\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2}))?)?", re.ASCII)
@@ -85,7 +87,7 @@ def parse_literal(node: Any) -> Constant | None:  # noqa: PLR0911  # one per kin
         case "HexString":
             return _binary(str(node.this))
         case "Neg":
-            return _negative(parse_literal(node.this))
+            return _negative(parse_literal(node.this), is_typed=_is_cast(node.this))
         case "Cast" | "TryCast":
             return _cast(node)
         case _:
@@ -131,12 +133,12 @@ def _integer(number: int) -> Constant:
 def _decimal(text: str) -> Constant:
     try:
         number = Decimal(text)
+        if number.is_finite() and number.as_tuple().exponent > 0:  # type: ignore[operator]
+            number = number.quantize(Decimal(1), context=_EXACT)
     except InvalidOperation as error:
-        raise _unreadable(text, "number") from error
+        raise _unreadable(text, "number of at most 38 digits") from error
     if not number.is_finite() or len(text) > _MAX_DIGITS + 3:
         raise _unreadable(text, "number of at most 38 digits")
-    if number.as_tuple().exponent > 0:  # type: ignore[operator]  # it is finite
-        number = number.quantize(Decimal(1))
     digits, scale = len(number.as_tuple().digits), -int(number.as_tuple().exponent)
     precision = max(digits, scale, 1)
     if precision > _MAX_DIGITS:
@@ -156,10 +158,19 @@ def _binary(digits: str) -> Constant:
     return Constant(value=data, data_type=BINARY)
 
 
-def _negative(constant: Constant | None) -> Constant | None:
+def _is_cast(node: Any) -> bool:
+    return type(node).__name__ in {"Cast", "TryCast"}  # `5L` is one too
+
+
+def _negative(constant: Constant | None, *, is_typed: bool) -> Constant | None:
     match constant:
         case Constant(value=bool()):
             return None
+        case Constant(value=int() as number, data_type=PrimitiveType(name=name) as kind) if (
+            is_typed and name in _BITS
+        ):
+            fits = -number < 1 << (_BITS[name] - 1)
+            return Constant(value=-number, data_type=kind) if fits else None
         case Constant(value=int() as number):
             return _integer(-number)
         case Constant(value=(float() | Decimal()) as number, data_type=DecimalType() as kind):
@@ -197,10 +208,10 @@ def _cast_decimal(text: str, to: Any) -> Constant | None:
         return None
     if not 0 <= scale <= precision <= _MAX_DIGITS or not precision:
         return None
+    if not _NUMBER.fullmatch(text.strip().lstrip("+-")):
+        raise _unreadable(text, "number")
     found = cast("Decimal", _decimal(text).value)
-    # the digits of Python's own context are fewer
-    context = Context(prec=2 * _MAX_DIGITS, rounding=ROUND_HALF_UP)
-    number = found.quantize(Decimal(1).scaleb(-scale), context=context)
+    number = found.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
     if number.copy_abs() >= Decimal(10) ** (precision - scale):
         raise _unreadable(text, f"decimal({precision},{scale})")
     return Constant(value=number, data_type=DecimalType(precision=precision, scale=scale))
