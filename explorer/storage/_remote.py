@@ -155,6 +155,11 @@ class RemoteStore:
         found._shown = f"{self._shown.rpartition('/')[0]}/{name}"
         return found
 
+    @property
+    def own_name(self) -> str:
+        """The last part of its place."""
+        return self._root.rpartition("/")[2]
+
     def open_around(self) -> RemoteStore | None:
         """The folder, or the bucket, that its own is in, by the same client."""
         parent, _, _ = self._root.rpartition("/")

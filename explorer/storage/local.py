@@ -104,6 +104,11 @@ class LocalStore:
         """One of them."""
         return LocalStore(os.path.join(os.path.dirname(self._root), name))
 
+    @property
+    def own_name(self) -> str:
+        """The name of its folder, links followed."""
+        return os.path.basename(os.path.realpath(self._root))
+
     def open_around(self) -> LocalStore | None:
         """The folder that its own is in, links followed."""
         parent, own = os.path.split(os.path.realpath(self._root))

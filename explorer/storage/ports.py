@@ -174,6 +174,11 @@ class NeighbourStore(ReadStore, Protocol):
 class PlacedStore(ReadStore, Protocol):
     """A `ReadStore` that knows what it lies in."""
 
+    @property
+    def own_name(self) -> str:
+        """The name of its folder, links followed."""
+        ...
+
     def open_around(self) -> ReadStore | None:
         """The folder that its own is in, links followed, by the same rights; None for the root of
         a file system, and for a bucket."""

@@ -24,7 +24,7 @@ def check_new_place(store: ReadStore) -> None:
     """
     inner = store
     while offers(inner, PlacedStore) and (outer := inner.open_around()) is not None:
-        name = inner.uri.rstrip("/").rpartition("/")[2]
+        name = inner.own_name
         if name.startswith(_HIDDEN) and not name.startswith(_CLEANED) and "=" not in name:
             return
         if _has_log(outer):

@@ -58,6 +58,18 @@ def test_no_table_begins_in_a_folder_with_such_a_name_that_vacuum_looks_into(
         pipeline.create(f"{outer}/{below}", "id BIGINT")
 
 
+def test_whether_vacuum_passes_over_a_folder_its_own_name_says_and_not_that_of_a_link(
+    tmp_path: Path,
+) -> None:
+    pipeline.write(ROWS, tmp_path / "t")
+    for link, name in (("_link", "plain"), ("link", "_side")):
+        (tmp_path / "t" / name).mkdir()
+        (tmp_path / link).symlink_to(tmp_path / "t" / name)
+    with pytest.raises(InvalidArgumentError, match="lies inside the table at"):
+        pipeline.create(tmp_path / "_link", "id BIGINT")
+    assert pipeline.create(tmp_path / "link", "id BIGINT").version == 0
+
+
 def test_a_link_into_a_table_leads_inside_of_it(tmp_path: Path) -> None:
     pipeline.write(ROWS, tmp_path / "t")
     (tmp_path / "link").symlink_to(tmp_path / "t")
