@@ -7,7 +7,7 @@ from typing import Final
 from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.log.folder.listing import build_listing
 from explorer.protocol.filenames import LOG_FOLDER
-from explorer.storage.ports import PlacedStore, ReadStore, offers
+from explorer.storage.ports import PlacedStore, RangeStore, ReadStore, offers
 
 _HIDDEN: Final = ("_", ".")
 _CLEANED: Final = ("_change_data", "_delta_index")
@@ -41,6 +41,12 @@ def check_new_place(store: ReadStore) -> None:
 
 def _has_log(store: ReadStore) -> bool:
     try:
-        return build_listing(store.list_names(LOG_FOLDER)).latest_version is not None
+        return build_listing(_log_names(store)).latest_version is not None
     except DeltaError:
         return False
+
+
+def _log_names(store: ReadStore) -> list[str]:
+    # a client that finds no such folder may list all that lies beside it, a bucket above all
+    found = store.list_prefix(LOG_FOLDER, "0") if offers(store, RangeStore) else None
+    return store.list_names(LOG_FOLDER) if found is None else [item.name for item in found]

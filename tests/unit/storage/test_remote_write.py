@@ -11,6 +11,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
+from s3fs import S3FileSystem
 
 from explorer import pipeline
 from explorer.errors import NotFoundError, StorageError, UnsupportedError
@@ -112,6 +113,23 @@ def test_where_there_is_no_bucket_it_is_known_that_nothing_was_committed(
             write()
         assert caught.value.kind == "storage_failed"
         assert caught.value.problem == f"{uri} cannot be written to."
+
+
+def test_of_the_folders_around_a_new_table_only_their_logs_are_listed(
+    s3: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed, listing = set[str](), S3FileSystem._lsdir
+
+    async def note(self: Any, path: str, *given: Any, **further: Any) -> Any:
+        listed.add(path)
+        return await listing(self, path, *given, **further)
+
+    monkeypatch.setattr(S3FileSystem, "_lsdir", note)
+    name = uuid4().hex
+    pipeline.create(f"s3://bucket/{name}/a/t", "id BIGINT", storage_options=s3)
+    around = {f"bucket/{name}/a", f"bucket/{name}", "bucket"}
+    assert {f"{folder}/_delta_log" for folder in around} <= listed
+    assert not around & listed
 
 
 @pytest.mark.parametrize(("code", "size"), [("404", 1), ("NoSuchUpload", 1), (None, 33 * 2**20)])
