@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import Guard, Server, serving
+from tests.browser.conftest import NARROW, Guard, Server, serving
 from tests.browser.keeper import NAME, Keeper, keeping, unlock, unlocked_page
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 
@@ -72,6 +72,9 @@ def test_the_main_way_is_gone_by_the_keyboard_alone(page: Page, server: Server, 
     expect(page).to_have_url(re.compile("view=commit"))
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".dx-version")).not_to_contain_text("Version 58")
+    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    expect(page.locator(".dx-told")).to_be_visible()
+    expect(page.get_by_text("Commit timeline")).to_be_hidden()  # it is alone here, too
 
 
 def tab_to(page: Page, part: Locator) -> None:

@@ -10,6 +10,7 @@ from bokeh.models import (
     DatetimeTicker,
     DatetimeTickFormatter,
     InlineStyleSheet,
+    NoOverlap,
     NumeralTickFormatter,
 )
 from bokeh.plotting import figure
@@ -113,7 +114,8 @@ AXIS_TITLES: Mapping[Axis, str] = {"time": "Committed (UTC)", "version": "Versio
 
 
 def dress_axis(plot: figure, axis: Axis) -> None:
-    """A level axis of times or of versions."""
+    """A level axis of times or of versions, with as many labels as there is room for."""
+    plot.xaxis.major_label_policy = NoOverlap(min_distance=6)
     if axis == "time":
         plot.xaxis.ticker = DatetimeTicker(desired_num_ticks=6, num_minor_ticks=0)
         plot.xaxis.formatter = DatetimeTickFormatter(**_DATES)
@@ -126,4 +128,8 @@ def share_axis(plot: figure, other: figure) -> None:
     """The level axis of `other` as that of `plot`: tickers of times are two dozen models, each of
     which takes the server and the browser some time."""
     for axis, same in zip(plot.xaxis, other.xaxis, strict=True):
-        same.update(ticker=axis.ticker, formatter=axis.formatter)
+        same.update(
+            ticker=axis.ticker,
+            formatter=axis.formatter,
+            major_label_policy=axis.major_label_policy,
+        )

@@ -368,6 +368,8 @@ class Explorer:
     def _fit_front(self, *, is_alone: bool) -> None:
         """The selected commit beside the timeline, or alone."""
         self._main.visible = not is_alone
+        # an open stack gives way where the page is narrow, and its cards would be seen all the same
+        self._main.css_classes = ["dx-stack", *([] if is_alone else ["dx-open"])]
         self._front.css_classes = ["dx-split", "dx-front", *(["dx-alone"] if is_alone else [])]
 
 

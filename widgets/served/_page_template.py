@@ -18,6 +18,7 @@ import panel as pn
 from tornado.web import StaticFileHandler
 
 from widgets.theme import DARK, LIGHT, read_script, read_style, render_tokens, static_folder
+from widgets.ui.live_html import share_style
 
 TITLE = "Delta Explorer"
 
@@ -41,6 +42,7 @@ _UNUSED = re.compile(r"/bokeh-(?:gl|mathjax)\.min\.js\b")
 
 def build_template(roots: Mapping[str, Any]) -> pn.Template:
     """The page of these components by their places; with `main` alone it says one thing."""
+    share_style(pn.state.curdoc)
     template = pn.Template(_read("page.html"), items=dict(roots), design=pn.theme.Native)
     variables = {
         "is_whole": len(roots) > 1,

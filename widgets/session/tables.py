@@ -159,8 +159,16 @@ class _Kept(Generic[K, V]):
 
 
 def read_column_names(service: TableService, version: int) -> tuple[str, ...]:
-    """The names that a condition on rows of a version may hold."""
-    return tuple(service.read_schema(version).column("path").to_pylist())
+    """The names that a condition on rows of a version may hold: those of fields that are reached
+    through structs alone."""
+    frame = service.read_schema(version).select(["path", "type", "depth"])
+    names, enclosing = [], list[bool]()
+    for row in frame.to_pylist():
+        del enclosing[row["depth"] :]
+        if all(enclosing):
+            names.append(row["path"])
+        enclosing.append(row["type"].startswith("struct<"))
+    return tuple(names)
 
 
 class TableService:

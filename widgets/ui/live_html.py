@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 from uuid import uuid4
+from weakref import WeakSet
 
 import panel as pn
 import param
@@ -41,15 +42,25 @@ class _Download:
     content: BinaryIO
 
 
+_SHARING: WeakSet[Document] = WeakSet()
+
+
+def share_style(document: Document | None) -> None:
+    """The page of this document has the style sheet and the script of all components."""
+    if document is not None:
+        _SHARING.add(document)
+
+
 class StyledComponent(pn.custom.JSComponent):
-    """A component in the look of the page. In a notebook it carries style sheet and script; a
-    served document has both once, see `static/page.html`: `_here` is the script that finds it."""
+    """A component in the look of the page. In a notebook, or in a Panel app of somebody else, it
+    carries style sheet and script; a page of ours has both once, see `static/page.html`: `_here`
+    is the script that finds it."""
 
     _here = ""
 
     def _get_properties(self, doc: Document | None) -> dict[str, Any]:
         properties: dict[str, Any] = super()._get_properties(doc)
-        if _is_served(doc):
+        if doc in _SHARING:
             properties["esm"] = self._here or properties["esm"]
         return properties
 
@@ -57,15 +68,9 @@ class StyledComponent(pn.custom.JSComponent):
         """Not in `_get_properties`: what a design asks for brings the sheets once more."""
         properties: dict[str, Any] = super()._process_param_change(params)
         sheets = properties.get("stylesheets")
-        if sheets and _is_served(pn.state.curdoc):
+        if sheets and pn.state.curdoc in _SHARING:
             properties["stylesheets"] = [one for one in sheets if one != read_style()]
         return properties
-
-
-def _is_served(document: Document | None) -> bool:
-    """Outside of a server a context may have nothing but an id."""
-    context = None if document is None else document.session_context
-    return getattr(context, "server_context", None) is not None
 
 
 class LiveHtml(StyledComponent):

@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
+
 from explorer.errors import DeltaError
+from explorer.files.reachable import version_ranges
 from explorer.log.folder.listing import CheckpointFiles
 from explorer.maintenance.plan.planning_context import PlanningContext
 from explorer.protocol.known_properties import CHANGE_DATA_FEED
+from explorer.table.feed_versions import feeding_versions
 from explorer.table.retention import log_cutoff_ms
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import contiguous_run
@@ -155,6 +159,20 @@ def _time_alone(context: PlanningContext, version: int) -> int | None:
         return commit_time(context.store, context.listing, (version,), version, active)
     except DeltaError:
         return None
+
+
+def lost_changes(context: PlanningContext, cut: LogCut, before: LogReach) -> list[range]:
+    """The versions whose changes can be read now, and not once the commits before the cut are
+    deleted: those in which the change feed was enabled; all of them where the log does not
+    tell. Every one of these commits is read."""
+    if cut.checkpoint is None:
+        return []
+    end = cut.checkpoint.version
+    gone = [version for version in cut.run if before.version <= version < end]
+    fed = feeding_versions(context.table, gone, context.watch)
+    if fed is None:
+        fed = [True] * len(gone)
+    return version_ranges(np.asarray(fed, np.bool_), gone[0]) if gone else []
 
 
 def _feeds_at(context: PlanningContext, version: int) -> bool:

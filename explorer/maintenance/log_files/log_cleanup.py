@@ -25,6 +25,7 @@ from explorer.maintenance.log_files._log_cut import (
     LogCut,
     LogReach,
     find_cut,
+    lost_changes,
     reach_after,
     reach_before,
 )
@@ -283,9 +284,11 @@ def _build(  # what was found
     steps: list[Step] = []
     versions: dict[str, int | None] = {str(snapshot.version): snapshot.num_files}
     before = after = reach_before(context, cut)
+    changes: list[range] = []
     if cut.checkpoint is not None and files.num_rows:
         earliest = cut.checkpoint.version
         after = reach_after(context, cut, earliest)
+        changes = lost_changes(context, cut, before)
         versions[str(earliest)] = None
         if _lacks_classic(context, cut.checkpoint):
             steps.append(copy_step(earliest))
@@ -307,6 +310,7 @@ def _build(  # what was found
             "cutoff": utc_time(cut.cutoff_ms).isoformat(),
             **before.document("before"),
             **after.document("after"),
+            "unreadable_changes": [{"first": lost[0], "last": lost[-1]} for lost in changes],
             "num_files": files.num_rows,
             "num_bytes": size,
         },

@@ -79,6 +79,19 @@ def test_feed_that_was_off_at_the_cut_is_not_promised(tmp_path: Path) -> None:
     assert "so does the change feed" not in plan.summary
 
 
+def test_feed_that_goes_is_that_of_the_versions_in_which_it_was_on(tmp_path: Path) -> None:
+    lake = built(tmp_path, [60, 58, 56, 54, 52, 5], 4)
+    for version, conf in ((1, FEED), (3, {})):
+        change = metadata(configuration=conf)
+        added = lake.add(f"{version}.parquet", age_days=60 - 2 * version)
+        lake.commit(version, [change, added], age_days=60 - 2 * version)
+    plan = cleanup(lake)
+    assert [plan.effect[f"earliest_changes_{when}"] for when in ("before", "after")] == [None, None]
+    assert plan.effect["unreadable_changes"] == [{"first": 1, "last": 2}]
+    assert lake.execute(plan).status == "completed"
+    assert cleanup(lake).effect["unreadable_changes"] == []
+
+
 def test_log_that_is_not_cut_reaches_as_far_as_before(tmp_path: Path) -> None:
     lake = built(tmp_path, [20, 10, 5], 1, **FEED)
     effect = cleanup(lake).effect

@@ -3,27 +3,33 @@ order whatever the operation."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from explorer.maintenance.plan.plan import Plan
+from explorer.protocol.known_properties import CHANGE_DATA_FEED
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.text import format_bytes, format_count, format_many
 
 _MOST_RANGES = 20
+_UNKNOWN = "unknown"
 
 
 def list_losses(plan: Plan) -> list[tuple[str, str]]:
     """What is lost by a plan that does something, by its name; empty where nothing is."""
     if not plan.steps:
         return []
-    found = (
-        ("Rows", _rows(plan)),
-        ("Bytes", _bytes(plan)),
-        ("Versions", _versions(plan)),
-        ("Change feed", _feed(plan)),
-    )
+    tellers = {"Rows": _rows, "Bytes": _bytes, "Versions": _versions, "Change feed": _feed}
+    found = ((name, _told(plan, teller)) for name, teller in tellers.items())
     return [(name, text) for name, text in found if text]
+
+
+def _told(plan: Plan, teller: Callable[[Plan], str]) -> str:
+    """A document that was kept may hold anything."""
+    try:
+        return teller(plan)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return _UNKNOWN
 
 
 def render_losses(plan: Plan) -> Markup:
@@ -37,19 +43,21 @@ def render_losses(plan: Plan) -> Markup:
 
 
 def _rows(plan: Plan) -> str:
-    effect = plan.effect
     if plan.operation == "repair" and plan.parameters.get("what") == "files":
-        rows = effect.get("rows")
-        return "unknown" if rows is None else format_many(rows, "row")
+        return _count_rows(plan.effect.get("rows"))
     if plan.operation != "restore":
         return ""
-    if effect.get("rows_unknown"):
-        return "unknown"
-    removed = effect.get("rows_removed")
-    if not removed:
-        return ""
-    most = "up to " if effect.get("rows_at_most") else ""
-    return f"{most}{format_many(removed, 'row')} of version {format_count(plan.anchor.version)}"
+    most = "up to " if plan.effect.get("rows_at_most") else ""
+    rows = _count_rows(plan.effect.get("rows_removed"))
+    if rows in {"", _UNKNOWN}:
+        return rows
+    return f"{most}{rows} of version {format_count(plan.anchor.version)}"
+
+
+def _count_rows(number: Any) -> str:
+    if not isinstance(number, int):
+        return _UNKNOWN
+    return format_many(number, "row") if number else ""
 
 
 def _bytes(plan: Plan) -> str:
@@ -58,20 +66,39 @@ def _bytes(plan: Plan) -> str:
     if not deleted:
         return ""
     files = format_many(sum(step.num_files for step in deleted), "file")
+    if plan.operation == "repair":
+        return f"{files} that no reader can use"
     known = [size for size in sizes if size is not None]
     return f"{format_bytes(sum(known))} in {files}" if len(known) == len(sizes) else files
 
 
 def _versions(plan: Plan) -> str:
     effect = plan.effect
-    ranges = effect.get("unreadable_versions") or effect.get("lost_versions")
-    return _ranges(ranges) or _until(effect, "earliest_version")
+    if lost := _ranges(effect.get("lost_versions")):
+        return f"{lost}, which cannot be opened now either"
+    return _ranges(effect.get("unreadable_versions")) or _until(effect, "earliest_version")
 
 
 def _feed(plan: Plan) -> str:
-    if plan.effect.get("breaks_change_feed"):
-        return f"of version {format_count(plan.anchor.version + 1)}, which this makes"
-    return _ranges(plan.effect.get("unreadable_changes")) or _until(plan.effect, "earliest_changes")
+    effect = plan.effect
+    if effect.get("breaks_change_feed"):
+        return "of the version that this makes"
+    if plan.operation == "set-properties" and _ends_feed(effect.get("changed")):
+        return "of the version that this makes and of later ones"
+    if "unreadable_changes" in effect:
+        return _ranges(effect["unreadable_changes"])
+    return _until(effect, "earliest_changes")  # of a plan that was kept before that was told
+
+
+def _ends_feed(changed: Any) -> bool:
+    """Whether properties that change switch the change feed off."""
+    if not isinstance(changed, Mapping):
+        return False
+    before, after = (
+        {name: str(one[side]) for name, one in changed.items() if one[side] is not None}
+        for side in ("before", "after")
+    )
+    return CHANGE_DATA_FEED.value_of(before) and not CHANGE_DATA_FEED.value_of(after)
 
 
 def _until(effect: Mapping[str, Any], name: str) -> str:

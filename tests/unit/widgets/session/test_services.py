@@ -31,7 +31,7 @@ from widgets.screens.timeline._ask import (
 from widgets.session.access import Access, is_loopback
 from widgets.session.page_services import OpenTables, PageServices
 from widgets.session.recents import KEPT, Recents
-from widgets.session.tables import FileDetails, FileQuery, TableService
+from widgets.session.tables import FileDetails, FileQuery, TableService, read_column_names
 from widgets.session.work import InlineRunner, attempt
 
 SECRET = "hunter2"
@@ -395,3 +395,21 @@ def test_a_version_that_another_one_reads_is_waited_for_until_that_is_cancelled(
     theirs.cancel()
     first.join(60)
     assert service.snapshot(0).version == 0
+
+
+def test_names_for_a_condition_are_those_that_one_may_hold(tmp_path: Path) -> None:
+    inner = {"type": "struct", "fields": [field("x y", "long"), field("z", "long")]}
+    entries = {"type": "map", "keyType": "string", "valueType": inner, "valueContainsNull": True}
+    fields = [field("m", entries), field("st", inner), field("id", "long")]
+    text = json.dumps({"type": "struct", "fields": fields})
+    log = LogFolder(tmp_path)
+    log.commit(0, [PROTOCOL, metadata(schemaString=text), add("a.parquet")])
+    service = TableService(explorer.open_table(tmp_path))
+    names = read_column_names(service, 0)
+    assert names == ("m", "st", "st.`x y`", "st.z", "id")
+    for name in names:
+        explorer.plan_scan(service.snapshot(0), f"{name} IS NULL")
+
+
+def field(name: str, kind: Any) -> dict[str, Any]:
+    return {"name": name, "type": kind, "nullable": True, "metadata": {}}

@@ -36,13 +36,26 @@ def losing(plan: Plan, operation: Any, effect: dict[str, Any], **parameters: Any
         (
             "clean-log",
             {
-                "earliest_changes_before": 2,
+                "earliest_changes_before": None,
                 "earliest_changes_after": 9,
+                "unreadable_changes": [{"first": 2, "last": 4}],
                 "earliest_version_before": 0,
                 "earliest_version_after": 9,
             },
             {},
-            [("Bytes", "2.0 KiB in 2 files"), ("Versions", "0–8"), ("Change feed", "2–8")],
+            [("Bytes", "2.0 KiB in 2 files"), ("Versions", "0–8"), ("Change feed", "2–4")],
+        ),
+        (
+            "set-properties",
+            {"changed": {"delta.enableChangeDataFeed": {"before": "true", "after": None}}},
+            {},
+            [("Change feed", "of the version that this makes and of later ones")],
+        ),
+        (
+            "set-properties",
+            {"changed": {"delta.enableChangeDataFeed": {"before": "false", "after": "true"}}},
+            {},
+            [],
         ),
         (
             "repair",
@@ -50,7 +63,32 @@ def losing(plan: Plan, operation: Any, effect: dict[str, Any], **parameters: Any
             {"what": "files"},
             ["Rows", "Change feed"],
         ),
-        ("repair", {"lost_versions": [[3, 4]]}, {"what": "checkpoint"}, [("Versions", "3–4")]),
+        (
+            "repair",
+            {"lost_versions": [[3, 4]]},
+            {"what": "checkpoint"},
+            [("Versions", "3–4, which cannot be opened now either")],
+        ),
+        ("repair", {"rows": 0}, {"what": "files"}, []),
+        ("repair", {"rows": None}, {"what": "files"}, [("Rows", "unknown")]),
+        (
+            "restore",
+            {"rows_removed": 3, "rows_unknown": "a file that returns is not counted"},
+            {},
+            [("Rows", "3 rows of version 1")],
+        ),
+        ("restore", {"rows_removed": None, "rows_unknown": "why"}, {}, [("Rows", "unknown")]),
+        # what a document that was kept says
+        (
+            "vacuum",
+            {"unreadable_versions": [{}], "unreadable_changes": "abc"},
+            {},
+            [
+                ("Bytes", "2.0 KiB in 2 files"),
+                ("Versions", "unknown"),
+                ("Change feed", "unknown"),
+            ],
+        ),
         ("restore", {"rows_removed": 1, "rows_at_most": True}, {}, ["Rows"]),
         ("restore", {"rows_removed": 0}, {}, []),
         ("checkpoint", {}, {}, []),
