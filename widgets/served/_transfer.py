@@ -40,6 +40,7 @@ class Compressed(GZipContentEncoding):
         self._digest = ""
         self._found: bytes | None = None
         self._made = bytearray()
+        self._left = -1
 
     def transform_first_chunk(
         self,
@@ -55,6 +56,7 @@ class Compressed(GZipContentEncoding):
                 self._digest = headers.get("Etag", "")
                 # once and for all: another answer may be finished between two parts of this one
                 self._found = _kept.get(self._digest)
+                self._left = int(headers.get("Content-Length", "-1"))
         return super().transform_first_chunk(status_code, headers, chunk, finishing)
 
     def transform_chunk(self, chunk: bytes, finishing: bool) -> bytes:  # noqa: FBT001 - tornado's
@@ -65,6 +67,8 @@ class Compressed(GZipContentEncoding):
             return self._found if finishing else b""
         made = super().transform_chunk(chunk, finishing)
         self._made += made
-        if finishing and len(_kept) < _MOST_KEPT:
+        self._left -= len(chunk)
+        # an answer to somebody who has gone is finished, too, wherever it was
+        if finishing and self._left == 0 and len(_kept) < _MOST_KEPT:
             _kept[self._digest] = bytes(self._made)
         return made
