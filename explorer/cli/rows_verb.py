@@ -81,13 +81,12 @@ def rows(  # noqa: PLR0913  # the options of a command
     Example: delta-explorer rows ./orders "order_id = 4711"
     """
     _check_options(first, version, column, is_blame=blame)
+    given = {"where": where, "files": files, "limit": limit}
     if blame:
-        asked = {"where": where, "version": version, "column": column, "files": files}
-        asked |= {"limit": limit}
+        asked = {**given, "version": version, "column": column}
         answer("row_blame", (uri, option), asked, _print_blame, as_json=as_json)
         return
-    given = {"where": where, "first": first, "files": files, "limit": limit}
-    answer("rows", (uri, option), given, _print, as_json=as_json)
+    answer("rows", (uri, option), {**given, "first": first}, _print, as_json=as_json)
 
 
 def _check_options(

@@ -42,14 +42,14 @@ class Field:
     """One thing that a form asks for; every text of it is ours.
 
     A `choice` has `choices`: values with their labels, of which the first is taken unless
-    said. `lines` takes several lines. A `condition` completes the names of columns, as does
-    whatever else is made of them. `only` are values of the form's field `action` for which this
-    one counts; with others it is not shown. Without any it always counts.
+    said. `lines` takes several lines. `sql` is a condition or a list of columns, whose names are
+    completed. `only` are values of the form's field `action` for which this one counts; with
+    others it is not shown. Without any it always counts.
     """
 
     name: str
     label: str
-    kind: Literal["text", "choice", "lines", "condition"] = "text"
+    kind: Literal["text", "choice", "lines", "sql"] = "text"
     hint: str = ""
     placeholder: str = ""
     choices: tuple[tuple[str, str], ...] = ()
@@ -135,14 +135,14 @@ OPERATIONS: tuple[Operation, ...] = (
             Field(
                 name="where",
                 label="Only where",
-                kind="condition",
+                kind="sql",
                 placeholder="every file",
                 hint="A condition as SQL, such as day >= '2026-01-01'.",
             ),
             Field(
                 name="zorder",
                 label="In the order of",
-                kind="condition",
+                kind="sql",
                 placeholder="as rows come",
                 hint="Columns with commas between. Several go along a Hilbert curve.",
             ),
@@ -341,7 +341,7 @@ OPERATIONS: tuple[Operation, ...] = (
             Field(
                 name="columns",
                 label="Columns",
-                kind="condition",
+                kind="sql",
                 placeholder="by none",
                 hint="Up to four, with commas between; the most important one first.",
             ),
@@ -367,7 +367,7 @@ OPERATIONS: tuple[Operation, ...] = (
             Field(
                 name="expression",
                 label="Condition",
-                kind="condition",
+                kind="sql",
                 placeholder="amount > 0",
                 hint="As SQL; nothing where one is dropped.",
             ),

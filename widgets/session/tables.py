@@ -276,9 +276,9 @@ class TableService:
         )
 
     def read_rows(self, version: int) -> RowFigures:
-        """Rows of a version; reads statistics, which takes longer than the rest: the figures
-        come first."""
+        """Rows of a version; reads statistics, which takes longer than the rest."""
         snapshot = self.snapshot(version)
+        # what the figures beside them need is read first, and kept for both
         _ = snapshot.num_files, snapshot.size_in_bytes
         return RowFigures(
             num_rows=snapshot.num_rows,

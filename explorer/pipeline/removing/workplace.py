@@ -88,7 +88,7 @@ def choose_workplace(
             remedy='Use engine="auto" or engine="spark", which need pyspark and Java.',
             kind="missing_dependency",
         )
-    if engine == "local" or why_spark(files, needed, engine) is None:
+    if why_spark(files, needed, engine) is None:
         return Workplace(store=store, watch=watch)
     session = choose_watched(spark, watch)
     check_visible(session, store)

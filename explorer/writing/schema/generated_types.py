@@ -69,7 +69,8 @@ def check_generated_type(field: StructField, text: str, found: DataType) -> None
     theirs, ours = (render_type(kind)[:_SHOWN] for kind in (found, field.data_type))
     raise InvalidArgumentError(
         f"The generated column {field.name[:_SHOWN]} is a {ours}, and its expression a {theirs}.",
-        reason=f"Delta Spark refuses such a column, because no value is cast: it is {text[:200]}.",
+        reason=f"Its value is {text[:200]}, which is not cast to the type of the column; "
+        "Delta Spark refuses such a column too.",
         remedy=f"Make the column a {theirs}, or cast the expression: CAST(… AS {ours}).",
         kind="schema_mismatch",
         spec="Generated Columns",

@@ -82,9 +82,9 @@ def _versions(plan: Plan) -> str:
 def _feed(plan: Plan) -> str:
     effect = plan.effect
     if effect.get("breaks_change_feed"):
-        return "of the version that this makes"
+        return "of the new version"
     if plan.operation == "set-properties" and _ends_feed(effect.get("changed")):
-        return "of the version that this makes and of later ones"
+        return "of the new version and later ones"
     if "unreadable_changes" in effect:
         return _ranges(effect["unreadable_changes"])
     return _until(effect, "earliest_changes")  # of a plan that was kept before that was told

@@ -18,7 +18,7 @@ Offers = Mapping[str, tuple[str, ...]]
 def read_offers(service: TableService, operation: Operation) -> Offers:
     """What the newest version lets a person choose in the fields of an operation; raises
     `DeltaError` where it cannot be read."""
-    named = [field.name for field in operation.fields if field.kind == "condition"]
+    named = [field.name for field in operation.fields if field.kind == "sql"]
     if named:
         names = read_column_names(service, service.table.latest_version())
         return dict.fromkeys(named, names)

@@ -38,9 +38,8 @@ class Choice:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormField:
     """A field of a form, with what stands in it now. `choices` are values and labels,
-    `offers` are values that may be taken besides any other, or names that a condition completes,
-    `only` the values of the field `action`
-    for which it is shown, all where there are none."""
+    `offers` are values that may be taken besides any other, or names that SQL completes, `only`
+    the values of the field `action` for which it is shown, all where there are none."""
 
     name: str
     label: str
@@ -191,7 +190,7 @@ def _render_field(field: FormField) -> Markup:
             field.placeholder,
             field.value,
         )
-    elif field.kind == "condition":
+    elif field.kind == "sql":
         control = html(
             '<input type="text" class="dx-code" {} value="{}" spellcheck="false" '
             'placeholder="{}"{}>',

@@ -49,7 +49,7 @@ def losing(plan: Plan, operation: Any, effect: dict[str, Any], **parameters: Any
             "set-properties",
             {"changed": {"delta.enableChangeDataFeed": {"before": "true", "after": None}}},
             {},
-            [("Change feed", "of the version that this makes and of later ones")],
+            [("Change feed", "of the new version and later ones")],
         ),
         (
             "set-properties",
