@@ -53,6 +53,11 @@ def cut_middle(text: str, limit: int) -> str:
     return text[: limit - 1 - tail] + "\N{HORIZONTAL ELLIPSIS}" + text[-tail:]
 
 
+def split_names(text: str) -> list[str]:
+    """What was typed with commas between; nothing where that is empty."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
 def last_part(uri: str) -> str:
     """The last name of a place: what people call a table that has no other."""
     return uri.rstrip("/").rpartition("/")[2] or uri

@@ -20,7 +20,7 @@ from explorer.maintenance.repair.repair import What
 from explorer.progress import Watch
 from explorer.protocol.intervals import parse_interval
 from explorer.table.table import Table
-from widgets.text import cut
+from widgets.text import cut, split_names
 
 Answers = Mapping[str, str]
 """What a person entered, by the names of the fields."""
@@ -96,7 +96,7 @@ def plan_repair(request: Request) -> Plan:
 
 def plan_optimize(request: Request) -> Plan:
     """Files written again."""
-    columns = [name.strip() for name in request.text("zorder").split(",") if name.strip()]
+    columns = split_names(request.text("zorder"))
     return maintenance.plan_optimize(
         request.table,
         where=request.text("where") or None,
@@ -129,7 +129,7 @@ def plan_column(request: Request) -> Plan:
         return maintenance.plan_rename_column(
             request.table, text, name, map_columns=mapped, **watched
         )
-    names = [name.strip() for name in text.split(",") if name.strip()]
+    names = split_names(text)
     return maintenance.plan_drop_columns(request.table, names, map_columns=mapped, **watched)
 
 
@@ -151,7 +151,7 @@ def _change_column(request: Request, column: str) -> Plan:
 
 def plan_cluster_by(request: Request) -> Plan:
     """The columns by which rows are kept together."""
-    columns = [name.strip() for name in request.text("columns").split(",") if name.strip()]
+    columns = split_names(request.text("columns"))
     return maintenance.plan_cluster_by(
         request.table, columns, losers=losses_sentence, **request.watching
     )

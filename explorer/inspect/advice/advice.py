@@ -146,7 +146,7 @@ def _sentence(found: Advice) -> str:
         names = " and ".join(sorted({source for source, _ in found.unasked}, key=SOURCES.index))
         left += f" Not known: {names}."
     if not many:
-        return f"The log asks for nothing.{left}"
+        return f"The log shows nothing to do.{left}"
     shown = f"; the first {MOST_STEPS} are shown" if many > MOST_STEPS else ""
     return f"{count(many, 'thing')} to do{shown}.{left}"
 

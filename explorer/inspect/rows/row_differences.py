@@ -42,7 +42,8 @@ MOST_ROWS: Final = 200_000
 """Rows of both sides that are held at once."""
 _NAMED: Final = 3
 """Columns of one version alone that are named; the others are counted."""
-_ROW_ID: Final = "_row_id"
+ROW_ID: Final = "_row_id"
+"""The key of rows that are tracked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +52,8 @@ class RowDifferences:
 
     - `deleted` and `inserted`: rows of the older and of the newer version, with the columns of
       both, called as in the newer
-    - `before` and `after`: two sides of the same rows, one below the other in the same order.
-      They are the same by `key`: row ids (`_row_id`), or a column; () where nothing tells
+    - `before` and `after`: two sides of the same rows, one below the other in the same order
+    - `key`: by what rows are the same: row ids (`_row_id`), or columns; () where nothing tells
     - `num_repeated`: values of the key that a side has in more than one row that differs; such
       rows are told as deleted and inserted
     - `only_in_older` and `only_in_newer`: columns that the other version has not; they are not
@@ -89,8 +90,10 @@ class RowDifferences:
             text = text if told else "No row differs in the columns of both versions."
             text += f" Not compared: {'; '.join(left)}."
         if self.after.num_rows:
-            by = "row id" if self.key == (_ROW_ID,) else ", ".join(self.key)
+            by = "row id" if self.key == (ROW_ID,) else ", ".join(self.key)
             text += f" Rows are the same by {by}."
+        elif not self.key and self.inserted.num_rows and self.deleted.num_rows:
+            text += " Nothing tells which of them are the same row: name a key."
         if self.num_repeated:
             occur = "occurs" if self.num_repeated == 1 else "occur"
             text += f" {count(self.num_repeated, 'value')} of the key {occur} more than once; "
@@ -149,7 +152,7 @@ def row_differences(
         after = read(newer, sides[1], list(shared.values()), MOST_ROWS - before.num_rows)
     if before is None or after is None:
         return nothing(f"there are more than {MOST_ROWS:,} of them")
-    names = [*shared.values(), *([_ROW_ID] if tracked else [])]
+    names = [*shared.values(), *([ROW_ID] if tracked else [])]
     before = _widened(before.rename_columns(names), after, columns.widened)
     after = _widened(after, before, columns.narrowed)
     found = _compare(before, after, key, tracked=tracked)
@@ -207,7 +210,7 @@ def _are_tracked(older: Snapshot, newer: Snapshot) -> bool:
     names = {*older.schema.names, *newer.schema.names}
     is_one = older.metadata.id == newer.metadata.id
     both = layout_of(older).tracks_rows and layout_of(newer).tracks_rows
-    return is_one and both and _ROW_ID not in names
+    return is_one and both and ROW_ID not in names
 
 
 def _files_of(files: FileChanges, snapshot: Snapshot, kind: str) -> pa.Table:
@@ -230,7 +233,7 @@ def _read(
     tracked: bool,
 ) -> pa.Table | None:
     """The rows of some files; None where there are more than `most`."""
-    extra = [_ROW_ID] if tracked else []
+    extra = [ROW_ID] if tracked else []
     request = build_request(layout_of(snapshot), names, extra)
     scan = RowScan(snapshot=snapshot, request=request, files=files)
     batches, held = [], 0
@@ -255,13 +258,13 @@ def _nothing(older: Snapshot, newer: Snapshot, columns: _Columns, reason: str) -
 def _compare(
     before: pa.Table, after: pa.Table, key: Sequence[str] | None, *, tracked: bool
 ) -> RowDifferences:
-    names = [name for name in after.column_names if not (tracked and name == _ROW_ID)]
+    names = [name for name in after.column_names if not (tracked and name == ROW_ID)]
     images = [_keys(rows, names) for rows in (before, after)]
     kinds = [("delete", text) for text in images[0]] + [("insert", text) for text in images[1]]
     same = in_both(kinds)
     gone = before.take(_places(same[: len(images[0])]))
     new = after.take(_places(same[len(images[0]) :]))
-    chosen = (_ROW_ID,) if tracked else tuple(key or _find_key(before, after, names))
+    chosen = (ROW_ID,) if tracked else tuple(key or _find_key(before, after, names))
     pairs, repeated = _pairs(gone, new, chosen) if chosen else ([], 0)
     left, right = {old for old, _ in pairs}, {at for _, at in pairs}
     rest = [
@@ -275,7 +278,7 @@ def _compare(
         inserted=rest[1].select(names),
         before=gone.take(pa.array([old for old, _ in pairs], pa.int64())).select(names),
         after=new.take(pa.array([at for _, at in pairs], pa.int64())).select(names),
-        key=chosen if pairs else (),
+        key=chosen,
         num_repeated=repeated,
         files_read=0,
         bytes_read=0,

@@ -174,10 +174,17 @@ def _changed_bytes(changes: FileChanges) -> int:
     return sum(sum_of(sizes) for sizes in sides)
 
 
-def read_row_differences(settings: Settings, watch: Watch) -> look.RowDifferences:
-    """The rows that differ, by reading the files that differ."""
+def read_row_differences(
+    settings: Settings, key: Sequence[str], watch: Watch
+) -> look.RowDifferences:
+    """The rows that differ, by reading the files that differ; `key` are the columns by which a row
+    is the same one, none where they are to be found."""
     return look.row_differences(
-        settings.older, settings.newer, progress=watch.progress, cancel=watch.cancel
+        settings.older,
+        settings.newer,
+        key=list(key) or None,
+        progress=watch.progress,
+        cancel=watch.cancel,
     )
 
 

@@ -3,10 +3,10 @@ demand."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import explorer.inspect as look
-from explorer.inspect.rows.row_differences import MOST_BYTES
+from explorer.inspect.rows.row_differences import MOST_BYTES, ROW_ID
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.compare._ask import Files, Opened, read_row_differences
 from widgets.screens.compare._difference_parts import num_differences, render_differences
@@ -14,10 +14,11 @@ from widgets.screens.compare._parts import ROW_COLUMNS, build_row_rows
 from widgets.screens.rows.ask_spark import ExactRows, count_rows_exactly
 from widgets.screens.rows.spark_parts import render_exact_rows
 from widgets.session.page_services import PageServices
-from widgets.state import PageState
-from widgets.text import format_bytes, visible
+from widgets.state import LONGEST_TEXT, PageState
+from widgets.text import format_bytes, split_names, visible
 from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.paging import Pages
+from widgets.ui.pieces import render_name_offers
 from widgets.ui.table import render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
 
@@ -25,11 +26,13 @@ from widgets.ui.view import Offer, Pane, Request, View, Words
 @dataclass(frozen=True, slots=True)
 class _Rows:
     """The rows of two versions; `estimate` is what statistics say of them, and `num_bytes` how
-    much the files hold that differ."""
+    much the files hold that differ. `key` are the columns that were typed, by which a row is the
+    same one."""
 
     opened: Opened
     estimate: Markup
     num_bytes: int
+    key: tuple[str, ...] = ()
 
 
 class RowPart:
@@ -48,7 +51,9 @@ class RowPart:
 
         shown: Request[_Rows, look.RowDifferences] = Request(
             question=rows,
-            read=lambda asked, watch, _: read_row_differences(asked.opened.settings, watch),
+            read=lambda asked, watch, _: read_row_differences(
+                asked.opened.settings, asked.key, watch
+            ),
             words=_READING,
             offer=Offer(action="differences", render=_offer_differences),
         )
@@ -63,24 +68,45 @@ class RowPart:
         )
         self.differences = Pane(_render_differences, head=_render_differences_head)
         self.pane = Pane(_render_rows, head=_render_head)
-        self.views = (
-            View(services, state, "compare", shown, self.differences, after=(files,)),
-            View(services, state, "compare", request, self.pane, after=(files,)),
-        )
+        self._differing = View(services, state, "compare", shown, self.differences, after=(files,))
+        counted = View(services, state, "compare", request, self.pane, after=(files,))
+        self.views = (self._differing, counted)
+        self.differences.live.on("key", self._choose_key)
+
+    def _choose_key(self, text: str) -> None:
+        asked, key = self._differing.question, tuple(split_names(text))
+        if asked is not None and key != asked.key and len(text) <= LONGEST_TEXT:
+            self._differing.ask(replace(asked, key=key))
 
 
 def _render_head(asked: _Rows, found: ExactRows | None) -> Markup:
     return html("<h3>Row counts</h3>{}", asked.estimate if found is None else NOTHING)
 
 
-_DIFFERENCES_HEAD = html(
-    '<div class="dx-head"><h3>Rows that differ</h3>'
-    '<span class="dx-hint">changed cells show both values</span></div>'
-)
+def _render_differences_head(asked: _Rows, found: look.RowDifferences | None) -> Markup:
+    """With a field for the key, where one may make a row of both sides the same one."""
+    return html(
+        '<div class="dx-head"><h3>Rows that differ</h3>'
+        '<span class="dx-hint">changed cells show both values</span>{}</div>',
+        _render_key(asked, found),
+    )
 
 
-def _render_differences_head(*_: object) -> Markup:
-    return _DIFFERENCES_HEAD
+def _render_key(asked: _Rows, found: look.RowDifferences | None) -> Markup:
+    key, names = asked.key, list[str]()
+    if found is not None:
+        is_both = found.inserted.num_rows and found.deleted.num_rows
+        if found.key == (ROW_ID,) or not (key or is_both):
+            return NOTHING
+        key, names = found.key, found.after.column_names
+    elif not key:
+        return NOTHING
+    return html(
+        '<label class="dx-picker dx-other">same row by <input type="text" class="dx-code" '
+        'data-do="key" data-when="enter" value="{}" placeholder="order_id, then Enter"{}></label>',
+        ", ".join(key),
+        render_name_offers(names),
+    )
 
 
 def _offer_differences(asked: _Rows) -> Markup | None:
@@ -100,14 +126,15 @@ def _render_differences(asked: _Rows, found: look.RowDifferences, pages: Pages) 
     older, newer = settings.older, settings.newer
     arguments = [str(older.version), str(newer.version)]
     other = [] if older.uri == newer.uri else ["--against", newer.uri]
+    keys = [word for name in asked.key for word in ("--key", name)]
     commands = {
-        "CLI": command_line("diff", older.uri, [*arguments, *other, "--changed-rows"]),
+        "CLI": command_line("diff", older.uri, [*arguments, *other, "--changed-rows", *keys]),
         "Python": python_line(
             older.uri,
             "import explorer.inspect as look\n"
             f"look.row_differences(table.snapshot({older.version}), "
             f"{'table' if not other else f'explorer.open_table({newer.uri!r})'}"
-            f".snapshot({newer.version}))",
+            f".snapshot({newer.version}){f', key={list(asked.key)!r}' if asked.key else ''})",
         ),
     }
     rows = render_differences(found, *pages.span(total)) if total else NOTHING

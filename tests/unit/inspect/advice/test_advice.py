@@ -31,7 +31,7 @@ def test_nothing_to_do_is_said_only_when_the_files_were_looked_at(tmp_path: Path
     table = explorer.open_table(lake(tmp_path).root)
     by_log = look.advice_by_log(table)
     assert by_log.steps == ()
-    assert by_log.sentence == "The log asks for nothing. The files have not been looked at."
+    assert by_log.sentence == "The log shows nothing to do. The files have not been looked at."
     by_files = look.advice_by_files(table)
     assert (by_files.is_complete, by_files.sentence) == (True, "Nothing to do.")
 
@@ -47,7 +47,7 @@ def test_what_could_not_be_asked_is_named_and_keeps_nothing_to_do_from_being_sai
     monkeypatch.setattr(asking, "foreign_files", fail)
     found = look.advice_by_files(table)
     assert not found.is_complete
-    assert found.sentence == "The log asks for nothing. Not known: reach."
+    assert found.sentence == "The log shows nothing to do. Not known: reach."
 
 
 def test_many_small_files_ask_for_a_compaction_with_its_cost_and_benefit(tmp_path: Path) -> None:

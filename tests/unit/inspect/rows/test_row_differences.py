@@ -60,7 +60,7 @@ def test_rows_stand_side_by_side_and_rewritten_ones_are_none(feed: Feed) -> None
 
 def test_a_key_that_is_given_counts_and_has_to_be_there(feed: Feed) -> None:
     found = differences(feed, 1, 2, key=["v"])
-    assert (found.inserted.num_rows, found.deleted.num_rows, found.key) == (2, 2, ())
+    assert (found.inserted.num_rows, found.deleted.num_rows, found.key) == (2, 2, ("v",))
     with pytest.raises(InvalidArgumentError, match="is not a column of both versions"):
         differences(feed, 1, 2, key=["nope"])
 
@@ -185,7 +185,7 @@ def test_unrelated_rows_are_not_told_as_one_that_changed(tmp_path: Path) -> None
         {"order_id": [1, 2, 9], "customer_id": [7, 7, 8], "status": ["x", "x", "paid"]},
     )
     found = differences(feed, 1, 2)
-    assert (found.inserted.num_rows, found.deleted.num_rows, found.key) == (1, 1, ())
+    assert (found.inserted.num_rows, found.deleted.num_rows, found.key) == (1, 1, ("order_id",))
     feed = other_rows(
         tmp_path / "u",
         {"customer_id": [7, 8, 7], "order_id": [1, 2, 3]},

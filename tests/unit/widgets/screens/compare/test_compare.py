@@ -330,6 +330,26 @@ def test_rows_stand_side_by_side_with_changed_cells_marked(tmp_path: Path) -> No
     assert "<del>Oslo</del> <ins>Rome</ins>" in page.html
 
 
+def test_a_key_may_be_named_where_no_column_is_called_like_one(tmp_path: Path) -> None:
+    named = SCHEMA.replace('"id"', '"name"')
+    feed = Feed(tmp_path / "t", metadata(schemaString=named, partitionColumns=["part"]))
+    feed.file("a", name=[1])
+    shutil.copy(feed.folder.root / "a", feed.folder.root / "b")
+    feed.commit(add("a", partitionValues={"part": "Oslo"}))
+    feed.commit(remove("a"), add("b", partitionValues={"part": "Rome"}))
+    page = Page().open(feed.folder.root, view="compare", version=2, older=1)
+    assert "1 row inserted, 1 row deleted. Nothing tells which of them are the same" in page.html
+    page.do("key", "nope")
+    assert "nope" in page.html
+    assert "is not a column of both versions" in page.html
+    page.do("key", " name,")
+    assert "1 row changed. Rows are the same by name." in page.html
+    assert "<del>Oslo</del> <ins>Rome</ins>" in page.html
+    assert "--changed-rows --key name" in page.html
+    page.do("key", "")
+    assert "1 row inserted, 1 row deleted." in page.html
+
+
 def test_what_moved_is_drawn_by_partition(tmp_path: Path) -> None:
     page = Page().open(people(tmp_path), view="compare", version=2, older=1)
     moved = page.html.partition("What moved by partition")[2].partition("</table>")[0]
