@@ -13,8 +13,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from explorer.cli.arguments.options import parse_storage_options
 from explorer.cli.help_pages import Group, add_verb
-from explorer.cli.options import parse_storage_options
 from explorer.errors import InvalidArgumentError, StorageError
 from explorer.storage.local_file import read_local_text
 

@@ -9,10 +9,10 @@ import typer
 from rich.text import Text
 
 from explorer.cli.answering import answer
-from explorer.cli.listings import print_note
-from explorer.cli.options import AsJson, StorageOptions, Uri
-from explorer.cli.terminal import build_console
-from explorer.cli.wording import printable
+from explorer.cli.arguments.options import AsJson, StorageOptions, Uri
+from explorer.cli.printing.listings import print_note
+from explorer.cli.printing.terminal import build_console
+from explorer.cli.printing.wording import printable
 
 if TYPE_CHECKING:
     from explorer.inspect.advice.advice import Advice

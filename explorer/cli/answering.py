@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import explorer
 from explorer.answers.registry import ANSWERS
-from explorer.cli.json_lines import print_documents, print_problems
-from explorer.cli.options import SCREENFUL, parse_storage_options
-from explorer.cli.terminal import show_progress
+from explorer.cli.arguments.options import SCREENFUL, parse_storage_options
+from explorer.cli.printing.json_lines import print_documents, print_problems
+from explorer.cli.printing.terminal import show_progress
 from explorer.inspect.answer import Question
 
 if TYPE_CHECKING:

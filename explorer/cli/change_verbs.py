@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from explorer.cli.change_printing import print_change_plan, print_change_result
-from explorer.cli.json_lines import print_document
-from explorer.cli.maintenance_options import Confirm, repeated_options
-from explorer.cli.options import (
+from explorer.cli.arguments.maintenance_options import Confirm, repeated_options
+from explorer.cli.arguments.options import (
     SCREENFUL,
     AsJson,
     Limit,
@@ -17,8 +15,15 @@ from explorer.cli.options import (
     Uri,
     parse_storage_options,
 )
-from explorer.cli.writing_options import ApplyWrite, UserMetadata, WrittenBy, watched_write
-from explorer.cli.writing_printing import command_words
+from explorer.cli.arguments.writing_options import (
+    ApplyWrite,
+    UserMetadata,
+    WrittenBy,
+    watched_write,
+)
+from explorer.cli.printing.change_printing import print_change_plan, print_change_result
+from explorer.cli.printing.json_lines import print_document
+from explorer.cli.printing.writing_printing import command_words
 from explorer.errors import InvalidArgumentError
 
 if TYPE_CHECKING:

@@ -9,17 +9,17 @@ import typer
 from rich.console import Console
 
 from explorer.cli.answering import answer
-from explorer.cli.listings import Column, TimeColumn, print_cut, print_listing, print_note
-from explorer.cli.options import (
+from explorer.cli.arguments.options import (
     SCREENFUL,
     AsJson,
     Limit,
     StorageOptions,
     Uri,
 )
-from explorer.cli.row_listing import list_changes
-from explorer.cli.terminal import build_console
-from explorer.cli.wording import render_count, render_size
+from explorer.cli.printing.listings import Column, TimeColumn, print_cut, print_listing, print_note
+from explorer.cli.printing.row_listing import list_changes
+from explorer.cli.printing.terminal import build_console
+from explorer.cli.printing.wording import render_count, render_size
 from explorer.inspect.frame_rows import plain_rows
 from explorer.table.counts import count
 

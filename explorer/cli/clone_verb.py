@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from explorer.cli.json_lines import print_document
-from explorer.cli.maintenance_options import repeated_options
-from explorer.cli.options import (
+from explorer.cli.arguments.maintenance_options import repeated_options
+from explorer.cli.arguments.options import (
     AsJson,
     StorageOptions,
     Timestamp,
@@ -16,8 +15,14 @@ from explorer.cli.options import (
     parse_pairs,
     parse_storage_options,
 )
-from explorer.cli.writing_options import ApplyWrite, UserMetadata, WrittenBy, watched_write
-from explorer.cli.writing_printing import command_words, print_clone_plan, print_result
+from explorer.cli.arguments.writing_options import (
+    ApplyWrite,
+    UserMetadata,
+    WrittenBy,
+    watched_write,
+)
+from explorer.cli.printing.json_lines import print_document
+from explorer.cli.printing.writing_printing import command_words, print_clone_plan, print_result
 from explorer.inspect.answer import check_one_point_in_time
 
 Source = Annotated[

@@ -9,10 +9,17 @@ import typer
 
 from explorer.answers.registry import ANSWERS
 from explorer.cli.answering import answer
-from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing, print_note
-from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
-from explorer.cli.terminal import build_console
-from explorer.cli.wording import UNKNOWN, render_count
+from explorer.cli.arguments.options import AsJson, Limit, StorageOptions, Uri
+from explorer.cli.printing.listings import (
+    Column,
+    Row,
+    TimeColumn,
+    print_cut,
+    print_listing,
+    print_note,
+)
+from explorer.cli.printing.terminal import build_console
+from explorer.cli.printing.wording import UNKNOWN, render_count
 
 ReadVersion = Annotated[
     int, typer.Option("--read-version", metavar="N", help="The version that was read.")

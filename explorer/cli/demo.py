@@ -11,10 +11,10 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from explorer.cli.options import parse_instant
+from explorer.cli.arguments.options import parse_instant
 from explorer.cli.plugins import load_open_page
-from explorer.cli.terminal import build_console, show_progress
-from explorer.cli.wording import printable
+from explorer.cli.printing.terminal import build_console, show_progress
+from explorer.cli.printing.wording import printable
 
 _ADDRESS = "127.0.0.1"
 _PORT = 5006

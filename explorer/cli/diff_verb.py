@@ -12,11 +12,11 @@ from rich.text import Text
 
 from explorer.answers.registry import ANSWERS
 from explorer.cli.answering import answer, open_named
-from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
-from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
-from explorer.cli.row_listing import list_rows
-from explorer.cli.terminal import build_console
-from explorer.cli.wording import (
+from explorer.cli.arguments.options import AsJson, Limit, StorageOptions, Uri
+from explorer.cli.printing.listings import Column, Row, print_cut, print_listing, print_note
+from explorer.cli.printing.row_listing import list_rows
+from explorer.cli.printing.terminal import build_console
+from explorer.cli.printing.wording import (
     UNKNOWN,
     printable,
     render_count,

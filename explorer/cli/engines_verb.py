@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from explorer.cli.answering import answer
-from explorer.cli.listings import Column, Row, print_listing, print_note
-from explorer.cli.options import AsJson, StorageOptions, Uri, Version
-from explorer.cli.terminal import build_console
-from explorer.cli.wording import UNKNOWN, printable
+from explorer.cli.arguments.options import AsJson, StorageOptions, Uri, Version
+from explorer.cli.printing.listings import Column, Row, print_listing, print_note
+from explorer.cli.printing.terminal import build_console
+from explorer.cli.printing.wording import UNKNOWN, printable
 from explorer.inspect.frame_rows import plain_rows
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from explorer.cli.answering import answer
-from explorer.cli.failures import EXIT_PROBLEM
-from explorer.cli.listings import (
+from explorer.cli.arguments.options import AsJson, Limit, StorageOptions, Uri
+from explorer.cli.printing.failures import EXIT_PROBLEM
+from explorer.cli.printing.listings import (
     Column,
     Row,
     TimeColumn,
@@ -22,9 +23,8 @@ from explorer.cli.listings import (
     print_listing,
     print_note,
 )
-from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
-from explorer.cli.terminal import build_console
-from explorer.cli.wording import printable, render_count, render_size
+from explorer.cli.printing.terminal import build_console
+from explorer.cli.printing.wording import printable, render_count, render_size
 from explorer.inspect.frame_rows import plain_rows
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from rich.text import Text
 
 from explorer.answers.registry import ANSWERS
 from explorer.cli.answering import answer
-from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing, print_note
-from explorer.cli.options import (
+from explorer.cli.arguments.options import (
     AsJson,
     Limit,
     StorageOptions,
@@ -20,8 +19,22 @@ from explorer.cli.options import (
     Uri,
     Version,
 )
-from explorer.cli.terminal import build_console
-from explorer.cli.wording import UNKNOWN, printable, render_count, render_partition, render_size
+from explorer.cli.printing.listings import (
+    Column,
+    Row,
+    TimeColumn,
+    print_cut,
+    print_listing,
+    print_note,
+)
+from explorer.cli.printing.terminal import build_console
+from explorer.cli.printing.wording import (
+    UNKNOWN,
+    printable,
+    render_count,
+    render_partition,
+    render_size,
+)
 
 _SCREENFUL = 20
 _BAR = 30

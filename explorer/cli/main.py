@@ -10,7 +10,8 @@ from typing import Any
 import typer
 from typer.main import get_command
 
-from explorer.cli.failures import (
+from explorer.cli.plugins import register_plugin_verbs
+from explorer.cli.printing.failures import (
     EXIT_CANCELLED,
     EXIT_PROBLEM,
     EXIT_USAGE,
@@ -23,8 +24,7 @@ from explorer.cli.failures import (
     report_as_json,
     report_as_text,
 )
-from explorer.cli.plugins import register_plugin_verbs
-from explorer.cli.terminal import escape_unencodable_output, ignore_closed_pipe
+from explorer.cli.printing.terminal import escape_unencodable_output, ignore_closed_pipe
 from explorer.cli.verbs import build_app
 from explorer.errors import DeltaError
 

@@ -11,30 +11,30 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 import explorer
-from explorer.cli.column_verbs import plan_cluster_by_verb, plan_column
-from explorer.cli.feature_verbs import plan_constraint, plan_drop_of, plan_upgrade_of
-from explorer.cli.json_lines import print_document
-from explorer.cli.maintenance_options import (
+from explorer.cli.arguments.maintenance_options import (
     Retention,
     StateDirectory,
     changing_verb,
     print_plan_document,
     repeated_options,
 )
-from explorer.cli.maintenance_printing import (
-    print_noted_plan,
-    print_plan,
-    print_plans,
-    print_receipt,
-    print_receipts,
-)
-from explorer.cli.optimize_verb import plan_optimize_verb
-from explorer.cli.options import (
+from explorer.cli.arguments.options import (
     SCREENFUL,
     AsJson,
     Limit,
     parse_duration,
     parse_pairs,
+)
+from explorer.cli.column_verbs import plan_cluster_by_verb, plan_column
+from explorer.cli.feature_verbs import plan_constraint, plan_drop_of, plan_upgrade_of
+from explorer.cli.optimize_verb import plan_optimize_verb
+from explorer.cli.printing.json_lines import print_document
+from explorer.cli.printing.maintenance_printing import (
+    print_noted_plan,
+    print_plan,
+    print_plans,
+    print_receipt,
+    print_receipts,
 )
 from explorer.errors import InvalidArgumentError
 from explorer.inspect.answer import check_one_point_in_time

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from explorer.cli.answering import answer
-from explorer.cli.listings import print_note
-from explorer.cli.options import (
+from explorer.cli.arguments.options import (
     AsJson,
     Columns,
     Limit,
@@ -18,8 +17,9 @@ from explorer.cli.options import (
     Uri,
     Version,
 )
-from explorer.cli.row_listing import list_rows
-from explorer.cli.terminal import build_console
+from explorer.cli.printing.listings import print_note
+from explorer.cli.printing.row_listing import list_rows
+from explorer.cli.printing.terminal import build_console
 from explorer.table.counts import count
 
 if TYPE_CHECKING:

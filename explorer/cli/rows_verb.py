@@ -9,16 +9,16 @@ import typer
 from rich.text import Text
 
 from explorer.cli.answering import answer
-from explorer.cli.listings import Column, TimeColumn, print_cut, print_listing, print_note
-from explorer.cli.options import (
+from explorer.cli.arguments.options import (
     AsJson,
     Limit,
     StorageOptions,
     Uri,
 )
-from explorer.cli.row_listing import list_changes
-from explorer.cli.terminal import build_console
-from explorer.cli.wording import printable, render_count
+from explorer.cli.printing.listings import Column, TimeColumn, print_cut, print_listing, print_note
+from explorer.cli.printing.row_listing import list_changes
+from explorer.cli.printing.terminal import build_console
+from explorer.cli.printing.wording import printable, render_count
 from explorer.errors import InvalidArgumentError
 from explorer.inspect.frame_rows import plain_rows
 from explorer.table.counts import count

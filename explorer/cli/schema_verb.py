@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from explorer.cli import printing
 from explorer.cli.answering import answer
-from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing
-from explorer.cli.options import (
+from explorer.cli.arguments.options import (
     SCREENFUL,
     AsJson,
     Limit,
@@ -20,8 +18,10 @@ from explorer.cli.options import (
     Uri,
     Version,
 )
-from explorer.cli.terminal import build_console
-from explorer.cli.wording import printable, render_count
+from explorer.cli.printing import answer_printing
+from explorer.cli.printing.listings import Column, Row, TimeColumn, print_cut, print_listing
+from explorer.cli.printing.terminal import build_console
+from explorer.cli.printing.wording import printable, render_count
 from explorer.errors import InvalidArgumentError
 from explorer.inspect.frame_rows import plain_rows
 
@@ -82,7 +82,9 @@ def schema(  # noqa: PLR0913  # the options of a command
             screenful=None,
         )
     else:
-        answer("schema", place, given, printing.print_schema, as_json=as_json, screenful=None)
+        answer(
+            "schema", place, given, answer_printing.print_schema, as_json=as_json, screenful=None
+        )
 
 
 def _print(found: ColumnPresence) -> None:

@@ -9,8 +9,7 @@ import typer
 from rich.text import Text
 
 from explorer.cli.answering import answer
-from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
-from explorer.cli.options import (
+from explorer.cli.arguments.options import (
     AsJson,
     Limit,
     StorageOptions,
@@ -18,8 +17,9 @@ from explorer.cli.options import (
     Uri,
     Version,
 )
-from explorer.cli.terminal import build_console
-from explorer.cli.wording import printable, render_count, render_size
+from explorer.cli.printing.listings import Column, Row, print_cut, print_listing, print_note
+from explorer.cli.printing.terminal import build_console
+from explorer.cli.printing.wording import printable, render_count, render_size
 from explorer.inspect.frame_rows import plain_rows
 from explorer.table.counts import count
 

@@ -6,8 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from explorer.cli.answering import answer
-from explorer.cli.listings import Column, Row, print_listing, print_note
-from explorer.cli.options import (
+from explorer.cli.arguments.options import (
     AsJson,
     Columns,
     StorageOptions,
@@ -15,8 +14,9 @@ from explorer.cli.options import (
     Uri,
     Version,
 )
-from explorer.cli.terminal import build_console
-from explorer.cli.wording import UNKNOWN, render_count, render_wide_bounds
+from explorer.cli.printing.listings import Column, Row, print_listing, print_note
+from explorer.cli.printing.terminal import build_console
+from explorer.cli.printing.wording import UNKNOWN, render_count, render_wide_bounds
 from explorer.inspect.frame_rows import plain_rows
 from explorer.table.counts import count
 

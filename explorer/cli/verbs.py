@@ -12,10 +12,18 @@ import typer
 
 import explorer.inspect as look
 from explorer.answers.registry import ANSWERS
-from explorer.cli import printing
 from explorer.cli.actions_verb import actions
 from explorer.cli.advice_verb import advice
 from explorer.cli.answering import answer, ask, open_named, print_answer
+from explorer.cli.arguments.options import (
+    SCREENFUL,
+    AsJson,
+    Limit,
+    StorageOptions,
+    Timestamp,
+    Uri,
+    Version,
+)
 from explorer.cli.change_verbs import delete, update
 from explorer.cli.changes_verb import changes
 from explorer.cli.clone_verb import clone
@@ -25,28 +33,20 @@ from explorer.cli.demo import demo
 from explorer.cli.diff_verb import diff
 from explorer.cli.doctor_verb import doctor
 from explorer.cli.engines_verb import engines
-from explorer.cli.failures import EXIT_PROBLEM, report_as_json, report_as_text
 from explorer.cli.foreign_verb import foreign
 from explorer.cli.health_verb import health
 from explorer.cli.help_pages import Group, VerbList, add_verb
 from explorer.cli.layout_verb import layout
 from explorer.cli.maintenance_verbs import CHANGING_VERBS, DOCUMENT_VERBS
-from explorer.cli.options import (
-    SCREENFUL,
-    AsJson,
-    Limit,
-    StorageOptions,
-    Timestamp,
-    Uri,
-    Version,
-)
 from explorer.cli.preview_verb import preview
+from explorer.cli.printing import answer_printing
+from explorer.cli.printing.failures import EXIT_PROBLEM, report_as_json, report_as_text
+from explorer.cli.printing.terminal import ignore_closed_pipe, show_progress
 from explorer.cli.reach_verb import reach
 from explorer.cli.rows_verb import rows
 from explorer.cli.schema_verb import schema
 from explorer.cli.skip_verb import skip
 from explorer.cli.statistics_verb import stats
-from explorer.cli.terminal import ignore_closed_pipe, show_progress
 from explorer.cli.vector_verb import dv
 from explorer.cli.version_option import about
 from explorer.cli.why_verb import why
@@ -130,7 +130,7 @@ def inspect(
         print_answer(question, document)
     else:
         told = document["problems"][1:] if is_older else document["problems"]
-        printing.print_inspect({**document, "problems": told})
+        answer_printing.print_inspect({**document, "problems": told})
     if is_older:
         raise typer.Exit(EXIT_PROBLEM)
 
@@ -172,12 +172,12 @@ def history(  # noqa: PLR0913  # the options of a command
         with show_progress() as progress:
             shown = commits[-most:]
             figures = look.timeline(table, first=min(shown, default=0), progress=progress)
-        printing.print_history(figures, found, len(commits))
+        answer_printing.print_history(figures, found, len(commits))
         return
     fitting = frozenset(found.column("version").to_pylist()[:most])
     with show_progress() as progress:
         figures = look.timeline(table, only=fitting, progress=progress)
-    printing.print_some_history(figures, found)
+    answer_printing.print_some_history(figures, found)
 
 
 def files(  # noqa: PLR0913  # the options of a command
@@ -208,7 +208,7 @@ def files(  # noqa: PLR0913  # the options of a command
         "files",
         (uri, option),
         given,
-        lambda page, _: printing.print_files(page),
+        lambda page, _: answer_printing.print_files(page),
         as_json=as_json,
     )
 
@@ -224,7 +224,7 @@ def features(
         "features",
         (uri, option),
         {"version": version},
-        lambda frame, _: printing.print_features(frame),
+        lambda frame, _: answer_printing.print_features(frame),
         as_json=as_json,
     )
 
@@ -238,7 +238,7 @@ def log(
 
     Example: delta-explorer log ./orders --json
     """
-    answer("log", (uri, option), {"limit": limit}, printing.print_log_files, as_json=as_json)
+    answer("log", (uri, option), {"limit": limit}, answer_printing.print_log_files, as_json=as_json)
 
 
 _VERBS: Mapping[Group, Mapping[str, Callable[..., None]]] = {

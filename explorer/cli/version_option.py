@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from explorer.cli.failures import EXIT_USAGE
+from explorer.cli.printing.failures import EXIT_USAGE
 
 
 def _print_version(asked: bool) -> None:  # noqa: FBT001  # Typer hands the flag over

@@ -9,10 +9,10 @@ import typer
 from rich.text import Text
 
 from explorer.cli.answering import answer
-from explorer.cli.listings import Column, TimeColumn, print_cut, print_listing
-from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
-from explorer.cli.terminal import build_console
-from explorer.cli.wording import printable
+from explorer.cli.arguments.options import AsJson, Limit, StorageOptions, Uri
+from explorer.cli.printing.listings import Column, TimeColumn, print_cut, print_listing
+from explorer.cli.printing.terminal import build_console
+from explorer.cli.printing.wording import printable
 from explorer.inspect.frame_rows import plain_rows
 
 if TYPE_CHECKING:

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from explorer.cli.json_lines import print_document
-from explorer.cli.maintenance_options import repeated_options
-from explorer.cli.options import (
+from explorer.cli.arguments.maintenance_options import repeated_options
+from explorer.cli.arguments.options import (
     AsJson,
     StorageOptions,
     Uri,
     parse_pairs,
     parse_storage_options,
 )
-from explorer.cli.writing_options import (
+from explorer.cli.arguments.writing_options import (
     ApplyWrite,
     ClusterBy,
     PartitionBy,
@@ -26,7 +25,8 @@ from explorer.cli.writing_options import (
     parse_transaction,
     watched_write,
 )
-from explorer.cli.writing_printing import command_words, print_result, print_write_plan
+from explorer.cli.printing.json_lines import print_document
+from explorer.cli.printing.writing_printing import command_words, print_result, print_write_plan
 
 if TYPE_CHECKING:
     from explorer.writing.statements.options import WriteOptions

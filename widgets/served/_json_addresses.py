@@ -22,7 +22,7 @@ from bokeh.server.views.auth_request_handler import AuthRequestHandler
 
 from explorer.answers.json_lines import render_documents, render_json, render_problems
 from explorer.answers.registry import ANSWERS
-from explorer.cli.failures import describe_bug
+from explorer.cli.printing.failures import describe_bug
 from explorer.errors import DeltaError, InvalidArgumentError, Problem, UnsupportedError
 from explorer.inspect.answer import Answer, Kind, Parameter, Question
 from explorer.table.counts import count

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import explorer
+from explorer.cli.arguments._plan_arguments import ARGUMENTS
+from explorer.cli.arguments.maintenance_options import _shared
 from explorer.cli.main import run
-from explorer.cli.maintenance_options import _shared
 from explorer.cli.maintenance_verbs import CHANGING_VERBS
-from explorer.cli.plan_arguments import ARGUMENTS
 from tests.tables import LogFolder
 from tests.unit.cli.changed_orders import DAY, Command, command_on, write_orders
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from explorer.cli.listings import Column, TimeColumn, count_fitting, print_listing
+from explorer.cli.printing.listings import Column, TimeColumn, count_fitting, print_listing
 
 NAME = Column(title="name", render=lambda row: row["name"], shrinks=True)
 WHY = Column(title="why it is so", render=lambda row: row["why"], shrinks=True)

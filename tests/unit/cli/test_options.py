@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.cli.options import parse_instant, parse_storage_options
+from explorer.cli.arguments.options import parse_instant, parse_storage_options
 from explorer.errors import InvalidArgumentError
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.cli import terminal
-from explorer.cli.terminal import ProgressLine, show_progress
+from explorer.cli.printing import terminal
+from explorer.cli.printing.terminal import ProgressLine, show_progress
 from explorer.progress import Progress
 
 HALF = Progress(done=1, total=2, label="Reading [red]commits[/red]")

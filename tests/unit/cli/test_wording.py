@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.cli.wording import printable, render_change, render_count, render_size
+from explorer.cli.printing.wording import printable, render_change, render_count, render_size
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ import pytest
 import explorer
 from explorer import pipeline
 from explorer.answers.registry import ANSWERS
+from explorer.cli.arguments.writing_options import watched_write
 from explorer.cli.main import run
-from explorer.cli.writing_options import watched_write
-from explorer.cli.writing_printing import command_words
+from explorer.cli.printing.writing_printing import command_words
 from explorer.errors import CancelledError
 from tests.unit.cli.test_hostile_text import EVIL
 from widgets.served._json_addresses import served_answers

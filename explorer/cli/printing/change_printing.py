@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 
-from explorer.cli.listings import Column, print_listing
-from explorer.cli.row_listing import list_rows
-from explorer.cli.terminal import build_console
-from explorer.cli.wording import render_count, render_size
-from explorer.cli.writing_printing import print_note_line, print_result, print_title, print_way_on
+from explorer.cli.printing.listings import Column, print_listing
+from explorer.cli.printing.row_listing import list_rows
+from explorer.cli.printing.terminal import build_console
+from explorer.cli.printing.wording import render_count, render_size
+from explorer.cli.printing.writing_printing import (
+    print_note_line,
+    print_result,
+    print_title,
+    print_way_on,
+)
 from explorer.table.counts import count
 
 if TYPE_CHECKING:

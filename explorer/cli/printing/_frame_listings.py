@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from explorer.cli.listings import Column, Row, TimeColumn, print_listing, print_note
-from explorer.cli.wording import UNKNOWN, render_count, render_partition, render_size
+from explorer.cli.printing.listings import Column, Row, TimeColumn, print_listing, print_note
+from explorer.cli.printing.wording import UNKNOWN, render_count, render_partition, render_size
 from explorer.table.counts import count
 
 

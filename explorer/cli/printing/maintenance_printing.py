@@ -13,10 +13,17 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from explorer.cli.failures import report_as_text
-from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing, print_note
-from explorer.cli.terminal import build_console
-from explorer.cli.wording import printable, render_count, render_size, render_time
+from explorer.cli.printing.failures import report_as_text
+from explorer.cli.printing.listings import (
+    Column,
+    Row,
+    TimeColumn,
+    print_cut,
+    print_listing,
+    print_note,
+)
+from explorer.cli.printing.terminal import build_console
+from explorer.cli.printing.wording import printable, render_count, render_size, render_time
 from explorer.inspect.frame_rows import plain_rows
 
 if TYPE_CHECKING:

@@ -6,11 +6,16 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from explorer.cli.description_listing import list_description
-from explorer.cli.frame_listings import list_features, list_fields, list_files, list_log_files
-from explorer.cli.history_listing import list_gaps, list_unreadable, list_versions
-from explorer.cli.listings import print_cut, print_note
-from explorer.cli.terminal import build_console
+from explorer.cli.printing._description_listing import list_description
+from explorer.cli.printing._frame_listings import (
+    list_features,
+    list_fields,
+    list_files,
+    list_log_files,
+)
+from explorer.cli.printing._history_listing import list_gaps, list_unreadable, list_versions
+from explorer.cli.printing.listings import print_cut, print_note
+from explorer.cli.printing.terminal import build_console
 from explorer.inspect.frame_rows import plain_rows
 from explorer.table.counts import count
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from explorer.cli.terminal import show_progress
+from explorer.cli.printing.terminal import show_progress
 from explorer.errors import InvalidArgumentError
 from explorer.progress import Cancel, Watch
 

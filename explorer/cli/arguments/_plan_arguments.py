@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from explorer.cli.options import parse_duration, parse_pairs
+from explorer.cli.arguments.options import parse_duration, parse_pairs
 from explorer.errors import InvalidArgumentError
 from explorer.inspect.answer import check_one_point_in_time
 from explorer.protocol.byte_sizes import render_byte_size

@@ -8,8 +8,8 @@ from typing import Any
 from rich.console import Console
 
 import explorer.inspect as look
-from explorer.cli.listings import Column, Row, TimeColumn, print_listing, print_note
-from explorer.cli.wording import UNKNOWN, render_change, render_size_change
+from explorer.cli.printing.listings import Column, Row, TimeColumn, print_listing, print_note
+from explorer.cli.printing.wording import UNKNOWN, render_change, render_size_change
 
 _COLOURS = {
     "CREATE": "magenta",

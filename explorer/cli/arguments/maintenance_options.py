@@ -15,16 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import explorer
-from explorer.cli.failures import (
-    EXIT_CANCELLED,
-    EXIT_PARTLY,
-    EXIT_PROBLEM,
-    EXIT_REFUSED,
-    report_as_json,
-)
-from explorer.cli.json_lines import print_document
-from explorer.cli.maintenance_printing import print_plan, print_receipt
-from explorer.cli.options import (
+from explorer.cli.arguments._plan_arguments import check_arguments
+from explorer.cli.arguments.options import (
     SCREENFUL,
     AsJson,
     Limit,
@@ -32,8 +24,16 @@ from explorer.cli.options import (
     Uri,
     parse_storage_options,
 )
-from explorer.cli.plan_arguments import check_arguments
-from explorer.cli.terminal import show_progress
+from explorer.cli.printing.failures import (
+    EXIT_CANCELLED,
+    EXIT_PARTLY,
+    EXIT_PROBLEM,
+    EXIT_REFUSED,
+    report_as_json,
+)
+from explorer.cli.printing.json_lines import print_document
+from explorer.cli.printing.maintenance_printing import print_plan, print_receipt
+from explorer.cli.printing.terminal import show_progress
 from explorer.errors import InvalidArgumentError
 from explorer.inspect.frame_rows import plain_rows
 

@@ -12,8 +12,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from explorer.answers.json_lines import render_json
-from explorer.cli.terminal import build_console
-from explorer.cli.wording import printable
+from explorer.cli.printing.terminal import build_console
+from explorer.cli.printing.wording import printable
 from explorer.errors import DeltaError, ErrorKind
 
 EXIT_PROBLEM = 1

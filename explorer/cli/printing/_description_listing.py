@@ -11,8 +11,8 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from explorer.cli.listings import print_grid
-from explorer.cli.wording import UNKNOWN, printable, render_count, render_size, render_time
+from explorer.cli.printing.listings import print_grid
+from explorer.cli.printing.wording import UNKNOWN, printable, render_count, render_size, render_time
 from explorer.table.counts import count
 
 _MAX_PROPERTIES = 12

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from explorer.cli.listings import Column, Row, count_fitting, print_listing
-from explorer.cli.wording import printable
+from explorer.cli.printing.listings import Column, Row, count_fitting, print_listing
+from explorer.cli.printing.wording import printable
 from explorer.rows.row_values import row_objects, write_plain
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from explorer.cli.wording import UNKNOWN, printable
+from explorer.cli.printing.wording import UNKNOWN, printable
 from explorer.protocol.utc_times import render_times
 
 Row = Mapping[str, Any]
