@@ -8,6 +8,7 @@ it counted goes to the process that leads the run, which writes all of it into t
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import resource
@@ -29,6 +30,19 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _LOOK_EVERY = 1.0
 """Seconds after which the living children are looked at again: a look takes milliseconds."""
 _SLOWEST = 25
+_PROBE_EVERY = 15.0
+"""Seconds between two probes of a worker: together they take less than a hundredth of its time."""
+_PROBE_STEPS = 200_000
+
+
+def probe() -> float:
+    """Seconds of the processor for a fixed work, as they are at this moment."""
+    began = time.process_time()
+    digest = hashlib.sha256()
+    for number in range(_PROBE_STEPS):
+        digest.update(b"%d" % number)
+    assert len(digest.hexdigest()) == 64
+    return time.process_time() - began
 
 
 @dataclass(slots=True)
@@ -113,6 +127,8 @@ class Meter:
     tests: list[tuple[float, str]] = field(default_factory=list)
     waited: float = 0.0
     left_out: int = 0
+    probes: list[float] = field(default_factory=list)
+    _probed: float = 0.0
     _looked: tuple[float, float] = (0.0, 0.0)
     _part: str = "collection"
     _free: float | None = None
@@ -148,6 +164,9 @@ class Meter:
         if len(self.tests) > 20 * _SLOWEST:
             self._keep_the_slowest()
         self.turn_to(part)
+        if self._free - self._probed > _PROBE_EVERY:
+            self.probes.append(probe())
+            self._probed = self._free
         return answer
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -182,6 +201,7 @@ class Meter:
             "tests": self.tests,
             "fixtures": fixtures[:_SLOWEST],
             "left_out": self.left_out,
+            "probes": self.probes,
         }
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

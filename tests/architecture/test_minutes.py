@@ -10,7 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.closing import BUDGET, Part, add_workers, part_of, read_parts, render, render_whole
+from tests.closing import (
+    BUDGET,
+    Part,
+    add_workers,
+    pace_of,
+    part_of,
+    read_parts,
+    render,
+    render_whole,
+)
 from tests.conftest import ROOT
 from tests.minutes import Processor, read_processes
 
@@ -28,6 +37,7 @@ _TOLD = {
     "parts": {"tests/unit/a.py": [120.0, 180.0], "collection": [30.0, 30.0]},
     "tests": [[9.0, "tests/unit/a.py::test_slow"], [1.0, "tests/unit/a.py::test_quick"]],
     "fixtures": [[3.0, "tests/unit::lake"]],
+    "probes": [0.1, 0.3],
 }
 _RECORD = {"leading": 6.0, "workers": {"gw0": _TOLD, "gw1": {**_TOLD, "ended": 880.0}}}
 
@@ -66,6 +76,13 @@ def test_a_budget_is_in_minutes_of_the_quick_machine() -> None:
     assert "OVER" not in whole
     assert "to come: changed rows 10, the page 5; never above 60" in whole
     assert "OVER" in "".join(render_whole({"all": Part(20.0, 40.0)}, 20.0, _BUDGET, pace=1.0))
+
+
+def test_how_quick_the_machine_is_is_the_mean_of_what_both_workers_saw() -> None:
+    slower = {"workers": {**_RECORD["workers"], "gw2": {**_TOLD, "probes": [0.5, 0.7]}}}
+    assert pace_of(_RECORD, quick=0.1) == pytest.approx(2.0)
+    assert pace_of(slower, quick=0.1) == pytest.approx(2.0 * 2 / 3 + 6.0 / 3)
+    assert pace_of({"workers": {}}, quick=1e-9) > 1
 
 
 def test_every_folder_of_tests_has_a_budget_and_they_add_up_to_the_whole() -> None:
