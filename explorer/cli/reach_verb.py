@@ -28,13 +28,6 @@ _COLOURS = {
     "not enabled": "dim",
 }
 
-_STATES = {
-    "promised": "kept",
-    "unprotected": "not kept",
-    "readable, unprotected": "readable",
-}
-"""How states are called beside a time until which versions are kept."""
-
 WithFiles = Annotated[
     bool,
     typer.Option(
@@ -83,8 +76,9 @@ def _names_files(actions: int) -> str:
 
 
 def _state(row: Row) -> str:
-    state: str = row["state"]
-    return _STATES.get(state, state)
+    from explorer.inspect.reach.wording import state_in_words  # noqa: PLC0415  # loads pyarrow
+
+    return state_in_words(row["state"])
 
 
 def _versions(row: Row) -> str:

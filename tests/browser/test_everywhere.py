@@ -277,7 +277,7 @@ def test_what_a_brush_selects_is_summed_up_compared_and_in_the_address(
     page: Page, server: Server, shop: Path
 ) -> None:
     open_shop(page, server, shop)
-    expect(page.get_by_text("All 75 commits of the log are shown.")).to_be_visible()
+    expect(page.get_by_text("The log has 75 commits.")).to_be_visible()
     lanes = page.get_by_role("img", name=re.compile("Commits by operation"))
     box = lanes.bounding_box()
     assert box is not None

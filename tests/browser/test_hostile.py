@@ -218,7 +218,7 @@ def test_nothing_runs_where_the_plot_tells_of_a_commit(
     page.goto(evil_server.address(table=table, view="timeline"))
     lanes = page.get_by_role("img", name="Commits by operation", exact=False)
     expect(lanes).to_be_visible()
-    expect(page.get_by_text("All 2 commits of the log are shown.")).to_be_visible()
+    expect(page.get_by_text("The log has 2 commits.")).to_be_visible()
     box = lanes.bounding_box()
     assert box is not None
     told = page.locator(".bk-Tooltip")

@@ -29,7 +29,7 @@ def test_a_version_that_is_written_meanwhile_is_offered_and_the_place_is_kept(
     expect(page.locator(".dx-version")).to_contain_text("Version 0")
     offer.get_by_role("button", name="Show it").click()
     expect(page.locator(".dx-version")).to_contain_text("Version 1")
-    expect(page.get_by_text("All 2 commits of the log are shown.")).to_be_visible()
+    expect(page.get_by_text("The log has 2 commits.")).to_be_visible()
     expect(offer).to_have_count(0)
     assert query(page) == {**place, "version": "1"}
     expect(page.locator("tr[data-do=select]")).to_have_count(1)

@@ -158,7 +158,7 @@ def test_the_keyboard_alone_goes_from_choice_to_receipt(
     button.focus()
     page.keyboard.press("Enter")
     expect(page.locator(".dx-outcome")).to_contain_text("Everything was done")
-    undo = page.get_by_role("button", name="Plan the way back to version 1")
+    undo = page.get_by_role("button", name="Plan the undo: back to version 1")
     undo.focus()
     page.keyboard.press("Enter")
     expect(page.locator(".dx-consequence")).to_contain_text("Restores version 1")

@@ -77,8 +77,8 @@ def test_a_run_outlasts_a_reload_and_is_seen_and_stopped_in_a_second_tab(
     for tab in (page, second):
         expect(tab.locator(".dx-run")).to_contain_text("Carrying out the plan, begun")
         expect(tab.locator(".dx-run")).to_contain_text("0 of 30 files")
-    second.get_by_role("button", name="Stop between two changes").click()
-    expect(second.locator(".dx-run")).to_contain_text("Stopping between two changes")
+    second.get_by_role("button", name="Stop after this step").click()
+    expect(second.locator(".dx-run")).to_contain_text("Stopping after this step")
     own.let_go()
     for tab in (page, second):
         expect(tab.locator(".dx-outcome")).to_be_visible()

@@ -112,7 +112,7 @@ def test_back_from_a_table_leads_to_the_list_that_it_was_opened_from(
     page.go_forward()
     expect(title).to_be_visible()
     go_to(page, "Timeline")
-    expect(page.get_by_text("All 9 commits of the log are shown.")).to_be_visible()
+    expect(page.get_by_text("The log has 9 commits.")).to_be_visible()
     expect(page.locator(".bk-Figure").first).to_be_visible()
     assert query(page)["table"].endswith("spark44-cdf-all-operations")
 
@@ -191,7 +191,7 @@ def test_a_row_is_reached_and_chosen_with_the_keyboard_alone(
 ) -> None:
     open_shop(page, server, shop)
     expect(page.get_by_label("Show users")).to_be_visible()
-    expect(page.get_by_text("All 75 commits of the log are shown.")).to_be_visible()
+    expect(page.get_by_text("The log has 75 commits.")).to_be_visible()
     page.get_by_role("searchbox", name="Filter commits").focus()
     for _ in range(20):  # operations, engines, users, and the heads that sort
         page.keyboard.press("Tab")
@@ -276,7 +276,7 @@ def test_the_log_view_names_the_kinds_of_files(page: Page, server: Server, shop:
 
 def test_a_range_is_chosen_and_the_plot_keeps_up(page: Page, server: Server, shop: Path) -> None:
     open_shop(page, server, shop)
-    expect(page.get_by_text("All 75 commits of the log are shown.")).to_be_visible()
+    expect(page.get_by_text("The log has 75 commits.")).to_be_visible()
     page.get_by_role("button", name="7 d", exact=True).click()
     pressed = page.locator("button[data-do=range][aria-pressed=true]")
     expect(pressed).to_have_text("7 d")
@@ -287,7 +287,7 @@ def test_a_range_is_chosen_and_the_plot_keeps_up(page: Page, server: Server, sho
 
 def test_a_tap_on_a_mark_selects_its_commit(page: Page, server: Server, shop: Path) -> None:
     open_shop(page, server, shop)
-    expect(page.get_by_text("All 75 commits of the log are shown.")).to_be_visible()
+    expect(page.get_by_text("The log has 75 commits.")).to_be_visible()
     lanes = page.get_by_role("img", name=re.compile("Commits by operation"))
     expect(lanes).to_be_visible()
     box = lanes.bounding_box()
@@ -381,7 +381,7 @@ def test_the_page_asks_nobody_but_its_own_server(
     page: Page, server: Server, shop: Path, guard: Guard
 ) -> None:
     open_shop(page, server, shop)
-    expect(page.get_by_text("All 75 commits of the log are shown.")).to_be_visible()
+    expect(page.get_by_text("The log has 75 commits.")).to_be_visible()
     assert guard.foreign == []
     assert len(guard.requests) > 10
 

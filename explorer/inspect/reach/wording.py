@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from explorer.inspect.reach._frames import GONE, NOT_ENABLED, REFUSED
+from explorer.inspect.reach._frames import (
+    GONE,
+    NOT_ENABLED,
+    PROMISED,
+    READABLE,
+    READABLE_UNPROTECTED,
+    REFUSED,
+    UNPROTECTED,
+)
 from explorer.inspect.reach._retention_windows import UNREAD
 from explorer.table.retention import SHORTEST_RETENTION, milliseconds
 
+_STATES = {PROMISED: "kept", UNPROTECTED: "not kept", READABLE_UNPROTECTED: READABLE}
 _SHOWN = 3
 
 
@@ -59,6 +68,11 @@ def _states_of(ranges: pa.Table, what: str) -> dict[str, list[tuple[int, int]]]:
     # no times: one may lie where no calendar reaches
     rows = ranges.select(["what", "first", "last", "state"]).to_pylist()
     return _by_state([row for row in rows if row["what"] == what])
+
+
+def state_in_words(state: str) -> str:
+    """What a state is called beside the time until which the version is kept."""
+    return _STATES.get(state, state)
 
 
 def versions_in_words(found: list[tuple[int, int]]) -> str:

@@ -31,7 +31,7 @@ def test_a_plan_begins_with_its_consequence(page: Page) -> None:
     before_the_files = page.html.partition("Every file, with its reason")[0]
     assert "Permanently deletes 30 files" in before_the_files
     assert "can no longer be read" in before_the_files
-    assert "guards let it pass" in before_the_files
+    assert "checks passed" in before_the_files
     assert ">Delete 30 files</button>" in page.html
     assert "1\N{EN DASH}25 of 30 files" in page.html
 
@@ -265,7 +265,7 @@ def test_a_document_that_is_none_is_told(page: Page, value: str) -> None:
 
 def test_a_page_without_a_state_folder_has_no_list(orders: Orders, no_surprises: None) -> None:
     page = Page(orders, None)
-    assert "Kept of this table" not in page.html
+    assert "Receipts and plans" not in page.html
 
 
 def test_every_string_of_a_plan_and_receipt_is_escaped(

@@ -72,8 +72,8 @@ SETTING_COLUMNS = (
 STATISTICS_COLUMNS = (
     Column(key="path", label="Column", mono=True),
     Column(key="files", label="Files with a range", align="right"),
-    Column(key="least", label="Min"),
-    Column(key="greatest", label="Max"),
+    Column(key="min", label="Min"),
+    Column(key="max", label="Max"),
     Column(key="nulls", label="Null count", align="right"),
 )
 
@@ -115,7 +115,7 @@ def file_facts(kind: str, entry: Mapping[str, Any]) -> list[object]:
 
 
 def build_file_row(kind: str, entry: Mapping[str, Any]) -> Row:
-    """One file that came, went or changed."""
+    """One file that was added, removed or changed."""
     what, path, partition, *numbers, changes = file_facts(kind, entry)
     sizes, rows, hidden_rows = numbers[:2], numbers[2:4], numbers[4:6]
     return Row(
@@ -146,7 +146,7 @@ def _both(kind: str, values: Sequence[Any], shown: Any) -> Cell:
 
 
 def build_row_rows(rows: Any) -> list[Row]:
-    """What rows came and went by, and what that makes together."""
+    """By what rows were inserted and deleted, and the sum."""
     found = []
     for name, sign, by, meaning in _ROWS:
         value = getattr(rows, name)
@@ -265,9 +265,9 @@ def compare_figures(settings: Any, files: Any | None) -> list[KeyFigure]:
     figures = [KeyFigure(name=name, value=pending) for name in ("Files", "Size", "Rows")]
     if files is not None:
         changed, change = files.count("changed"), files.bytes_added - files.bytes_removed
-        came, went = format_count(files.count("added")), format_count(files.count("removed"))
+        added, removed = format_count(files.count("added")), format_count(files.count("removed"))
         figures = [
-            KeyFigure(name="Files", value=f"+{came} \N{MINUS SIGN}{went}",
+            KeyFigure(name="Files", value=f"+{added} \N{MINUS SIGN}{removed}",
                       remark=f"{format_count(changed)} changed"),
             KeyFigure(name="Size", value=format_signed_bytes(change),
                       remark=f"+{format_bytes(files.bytes_added)} "

@@ -125,7 +125,7 @@ class CompareView:
         if version is not None:
             setattr(self._state, name, version)
         elif self._settings.question is not None:
-            wrong = f"{cut(text, 40)!r} is no version of this table."
+            wrong = f"{cut(text, 40)!r} is not a version of this table."
             self._settings.top.html = _render_pickers(self._settings.question, wrong)
 
     def _swap(self) -> None:

@@ -68,7 +68,7 @@ class ConflictsView:
         if version is not None:
             self._state.version = version
         elif asked is not None:
-            wrong = f"{cut(text, 40)!r} is no version of this table."
+            wrong = f"{cut(text, 40)!r} is not a version of this table."
             self._view.top.html = _render_input(asked, self._names, wrong)
 
     def _type(self, where: str) -> None:

@@ -80,7 +80,7 @@ class FeedView:
             ends = {"older": first, "version": self._state.version} | {name: version}
             self._state.select_range(**ends)
         elif asked is not None:
-            wrong = f"{cut(text, 40)!r} is no version of this table."
+            wrong = f"{cut(text, 40)!r} is not a version of this table."
             self._totals.top.html = _render_input(asked, wrong)
 
     def _choose(self, version: str) -> None:

@@ -146,7 +146,7 @@ def _render_statistics(details: FileDetails) -> Markup:
     if parsed.get("tightBounds") is False:
         notes.append("The bounds are wide: rows were deleted since they were taken.")
     if hidden:
-        notes.append(f"{hidden:,} more columns are not listed.")
+        notes.append(f"Not listed: {format_many(hidden, 'more column')}.")
     said = join(html('<p class="dx-muted">{}</p>', note) for note in notes)
     return html('<div class="dx-fixed">{}</div>{}{}', table, said, raw)
 

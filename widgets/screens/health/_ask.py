@@ -15,5 +15,5 @@ def read_health(service: TableService, watch: Watch, tell: Callable[[str], None]
 
 
 def read_health_of_files(service: TableService, watch: Watch) -> look.Health:
-    """The same with the whole checkpoint read and the folder listed."""
+    """What the whole checkpoint and a listing of the folder say."""
     return look.files_health(service.table, progress=watch.progress, cancel=watch.cancel)

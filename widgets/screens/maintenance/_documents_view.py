@@ -85,7 +85,7 @@ class DocumentsView:
         self._services.runner.run(lambda: maintenance.read_documents(service), done, failed)
 
     def _follow(self, run: Run) -> None:
-        """Read anew when a run has ended, whoever began it and whether it is watched or not."""
+        """Read again when a run has ended, whoever began it and whether it is watched or not."""
         if run in self._followed:
             return
         self._followed.add(run)
@@ -138,7 +138,7 @@ class DocumentsView:
             )
         )
         return html(
-            '<div class="dx-head"><h3>Kept of this table</h3><span class="dx-hint">outside of '
+            '<div class="dx-head"><h3>Receipts and plans</h3><span class="dx-hint">outside of '
             'it, in the state folder of whoever runs this page</span><span class="dx-segments" '
             'role="group" aria-label="Which documents">{}</span></div>',
             buttons,

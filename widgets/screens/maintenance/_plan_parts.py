@@ -68,7 +68,7 @@ _TOGETHER = {
     "write": "are written",
     "leave": "stay",
 }
-"""The same of many."""
+"""What happens to several files, in words."""
 
 _LONGEST = 20
 
@@ -79,7 +79,7 @@ def render_consequence(plan: Plan, *, is_grave: bool) -> Markup:
     kind = "dx-destroys" if is_grave and plan.steps else "dx-harmless"
     shown, planned = html("{}", cut(plan.summary, 2000)), NOTHING
     if plan.refusals:
-        kind, planned = "dx-refused", html('<p class="dx-muted">Planned was: {}</p>', shown)
+        kind, planned = "dx-refused", html('<p class="dx-muted">The plan: {}</p>', shown)
         shown = html(" ").join(map(_render_block, plan.refusals))
     return html(
         '<p class="dx-consequence {}" tabindex="-1" data-land="{}">{}</p>{}',
@@ -111,7 +111,7 @@ def render_grounds(plan: Plan) -> Markup:
         html("<div><dt>{}</dt><dd>{}</dd></div>", name, value) for name, value in list_facts(plan)
     )
     facts = html('<dl class="dx-facts">{}</dl>', facts)
-    return html("{}{}", render_section("What it rests on", facts), _render_steps(plan.steps))
+    return html("{}{}", render_section("Based on", facts), _render_steps(plan.steps))
 
 
 def _render_verdicts(verdicts: Sequence[Verdict]) -> Markup:
@@ -121,7 +121,7 @@ def _render_verdicts(verdicts: Sequence[Verdict]) -> Markup:
     if loud:
         shown += html('<ul class="dx-guards">{}</ul>', join(map(_render_verdict, loud)))
     if quiet:
-        title = f"{format_many(len(quiet), 'guard')} let it pass"
+        title = f"{format_many(len(quiet), 'check')} passed"
         items = join(map(_render_verdict, quiet))
         shown += html(
             '<details><summary>{}</summary><ul class="dx-guards">{}</ul></details>', title, items

@@ -28,7 +28,7 @@ from widgets.ui.table import Cell, Column, Row, render_table
 STATUSES = {
     "completed": ("done", "Everything was done as planned."),
     "partly": ("partly done", "Not all of it was done."),
-    "cancelled": ("cancelled", "A person ended it between two changes."),
+    "cancelled": ("cancelled", "A person stopped it after a step."),
     "refused": ("refused", "Nothing was changed."),
     "failed": ("failed", "An error ended it."),
 }
@@ -43,7 +43,7 @@ EXCEPTIONS_SHOWN = 100
 _STEPS = (
     Column(key="number", label="Step", align="right"),
     Column(key="what", label="What"),
-    Column(key="status", label="Became"),
+    Column(key="status", label="Result"),
     Column(key="planned", label="Planned", align="right"),
     Column(key="done", label="Done", align="right"),
     Column(key="gone", label="Already gone", align="right"),
@@ -56,7 +56,7 @@ _SELDOM = {"gone": "already_gone", "refused": "refused", "failed": "failed"}
 
 _EXCEPTIONS = (
     Column(key="path", label="File", mono=True),
-    Column(key="outcome", label="Became"),
+    Column(key="outcome", label="Result"),
     Column(key="reason", label="Why", wraps=True),
 )
 _LEFTOVERS = (
@@ -64,21 +64,21 @@ _LEFTOVERS = (
     Column(key="state", label="State"),
 )
 _CHECKS = (
-    Column(key="what", label="Looked at"),
-    Column(key="holds", label="Holds"),
+    Column(key="what", label="Check"),
+    Column(key="holds", label="OK"),
     Column(key="detail", label="Found", wraps=True),
 )
 RECEIPT_COLUMNS = (
     Column(key="ended", label="Ended (UTC)"),
     Column(key="operation", label="Operation"),
-    Column(key="status", label="Became"),
+    Column(key="status", label="Result"),
     Column(key="by", label="Approved by", wide=True),
     Column(key="what", label="What", wraps=True),
 )
 PLAN_COLUMNS = (
     Column(key="made", label="Made (UTC)"),
     Column(key="operation", label="Operation"),
-    Column(key="status", label="Became"),
+    Column(key="status", label="Result"),
     Column(key="version", label="On version", align="right", wide=True),
     Column(key="what", label="What", wraps=True),
 )
@@ -158,7 +158,7 @@ def _facts(receipt: Receipt) -> list[tuple[str, str]]:
     if receipt.reason:
         pairs.append(("Reason", cut(receipt.reason, 2000)))
     if receipt.undo and "`" not in receipt.undo:  # which speaks of the plan's document
-        pairs.append(("The way back", cut(receipt.undo, 400)))
+        pairs.append(("Undo", cut(receipt.undo, 400)))
     return [*pairs, ("Plan", receipt.digest[:12]), ("Id", receipt.id)]
 
 
@@ -264,9 +264,7 @@ def _render_checks(checks: Sequence[Check]) -> Markup:
         )
         for check in checks
     ]
-    return render_section(
-        "Looked at afterwards", render_table("Checks after the run", _CHECKS, rows)
-    )
+    return render_section("Checked afterwards", render_table("Checks after the run", _CHECKS, rows))
 
 
 def build_receipt_row(receipt: Receipt, title: str) -> Row:

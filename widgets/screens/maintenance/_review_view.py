@@ -173,12 +173,12 @@ def _render_others(running: Sequence[Run]) -> Markup:
 
 
 def render_ways_on(services: PageServices, receipt: Receipt, *, can_repeat: bool) -> Markup:
-    """What can be done after a run: the way back where there is one, or the plan anew."""
+    """What can be done after a run: undo it where that can be done, or plan again."""
     buttons, version = [], undo_version(receipt)
     if version is not None:
-        buttons.append(("undo", "", f"Plan the way back to version {format_count(version)}"))
+        buttons.append(("undo", "", f"Plan the undo: back to version {format_count(version)}"))
     elif receipt.operation == "set-properties" and receipt.undo:
-        buttons.append(("undo", "", "Plan the way back"))
+        buttons.append(("undo", "", "Plan the undo"))
     if receipt.status != "completed" and services.maintenance.keeps_documents:
         buttons.append(("open", receipt.digest, "Show the plan"))
     if receipt.status != "completed" and can_repeat:

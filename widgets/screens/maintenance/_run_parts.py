@@ -23,11 +23,9 @@ def render_run(
 ) -> Markup:
     """A plan that is being carried out since `begun_at`, in seconds since the epoch."""
     begun = format_time(read_moment(begun_at * 1000))
-    lead = (
-        "Stopping between two changes" if is_stopping else f"Carrying out the plan, begun {begun}"
-    )
+    lead = "Stopping after this step" if is_stopping else f"Carrying out the plan, begun {begun}"
     count, label = describe_progress(plan, progress)
-    button = "Stop between two changes" if can_stop and not is_stopping else None
+    button = "Stop after this step" if can_stop and not is_stopping else None
     summary = html('<p class="dx-muted">{}</p>', cut(plan.summary, 2000))
     return summary + _render(lead, progress, count, label, button)
 

@@ -47,7 +47,7 @@ class RunWatcher:
         self.run = None
 
     def stop(self) -> None:
-        """Ask the run to stop between two changes."""
+        """Ask the run to stop after the step that is under way."""
         if self.run is not None:
             self._services.maintenance.cancel(self.run)
             self._draw(self.run)

@@ -90,7 +90,7 @@ class MaintenanceView:
         self._state.param.watch(self._follow, ["view", "operation"])
 
     def show(self, service: TableService) -> None:
-        """A table has been opened, or looked at anew: then what is shown here stays."""
+        """A table has been opened, or refreshed: then what is shown here stays."""
         before, self._service = self._service, service
         if before is None or before.uri != service.uri:
             self._begin_anew()
@@ -111,7 +111,7 @@ class MaintenanceView:
 
     def _arrive(self, name: str) -> None:
         """Where whoever comes here is led: to what is being done to the table, be it begun by
-        another page or by this one before it was loaded anew; else to what was asked for."""
+        another page or by this one before it was reloaded; else to what was asked for."""
         uri = "" if self._service is None else self._service.uri
         running = self._services.maintenance.running(uri)
         if running and self._state.plan_request is None:

@@ -13,7 +13,7 @@ def read_reach(service: TableService, watch: Watch) -> look.Reachability:
 
 
 def read_reach_of_files(service: TableService, watch: Watch) -> look.Reachability:
-    """The same with every commit read and the folder listed."""
+    """What every commit and a listing of the folder say."""
     return look.reach_by_files(service.table, progress=watch.progress, cancel=watch.cancel)
 
 

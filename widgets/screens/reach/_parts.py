@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.inspect.reach.wording import state_in_words
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.text import (
     cut,
@@ -254,7 +255,7 @@ def build_range_row(row: Mapping[str, Any]) -> Row:
         cells=(
             Cell(text=row["what"]),
             Cell(text=versions_text(row).partition(" ")[2]),
-            Cell(text=row["state"], tone=tone_of(row["state"])),
+            Cell(text=state_in_words(row["state"]), tone=tone_of(row["state"])),
             Cell(text=text, muted=text == DASH),
         )
     )
@@ -276,6 +277,7 @@ def build_window_row(row: Mapping[str, Any]) -> Row:
     )
 
 
+_MAY_BE_GONE = ", any vacuum may have deleted its files"
 _SPARK = {True: "refused", False: "readable", None: DASH}
 _NOT_FOR_SPARK = (
     " Delta Spark 4.1 and newer refuses to travel there, because of "
@@ -301,9 +303,9 @@ def build_version_row(row: Mapping[str, Any], selected: int | None) -> Row:
             Cell(text=format_count(row["version"])),
             Cell(text=format_minute(row["timestamp"]), title=format_time(row["timestamp"]),
                  muted=row["timestamp"] is None),
-            Cell(text=row["travel"], tone=tone_of(row["travel"])),
+            Cell(text=state_in_words(row["travel"]), tone=tone_of(row["travel"])),
             Cell(text=until_text(row["travel"], row["travel_until"])),
-            Cell(text=row["feed"], tone=tone_of(row["feed"])),
+            Cell(text=state_in_words(row["feed"]), tone=tone_of(row["feed"])),
             Cell(text=until_text(row["feed"], row["feed_until"])),
             Cell(text=_SPARK[refuses], muted=not refuses),
         ),
@@ -312,12 +314,16 @@ def build_version_row(row: Mapping[str, Any], selected: int | None) -> Row:
 
 def selected_sentence(row: Mapping[str, Any]) -> str:
     """What holds for the selected version."""
-    until = until_text(row["travel"], row["travel_until"])
+    travel = row["travel"]
+    until = until_text(travel, row["travel_until"])
     stays = "" if until == DASH else f", at least until {until}"
     stays = ", without end" if until == "no end" else stays
+    if "unprotected" in travel:
+        stays = ", but only until the next vacuum" if "readable" in travel else _MAY_BE_GONE
     refuses = _NOT_FOR_SPARK if _spark_refuses(row) else ""
     number = format_count(row["version"])
-    return f"Version {number}: {row['travel']}{stays}; its change feed: {row['feed']}.{refuses}"
+    words, feed = state_in_words(travel), state_in_words(row["feed"])
+    return f"Version {number}: {words}{stays}; its change feed: {feed}.{refuses}"
 
 
 def build_evidence_row(row: Mapping[str, Any]) -> Row:

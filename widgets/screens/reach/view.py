@@ -25,7 +25,7 @@ from widgets.screens.reach._parts import (
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState
-from widgets.text import visible
+from widgets.text import format_many, visible
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
@@ -97,9 +97,8 @@ class ReachView:
             row = read_records(found.versions.slice(selected, 1))[0]
             chosen = html('<p class="dx-muted">{}</p>', selected_sentence(row))
         outside = html(
-            '<p class="dx-muted">{:,} actions name files outside of the '
-            "table's folder: nobody looked there.</p>",
-            found.files_outside,
+            '<p class="dx-muted">Not checked: files outside the table\'s folder, named by {}.</p>',
+            format_many(found.files_outside, "action"),
         )
         with_files = found.has_listed or found.problem is not None
         uri = asked.service.uri

@@ -10,7 +10,7 @@ from typing import Any
 from explorer.rows.row_values import row_objects
 from widgets.markup import NOTHING, Markup, esc, html, join
 from widgets.screens.rows.ask import Rows
-from widgets.text import UNKNOWN, cut, format_count, format_minute, format_time
+from widgets.text import UNKNOWN, cut, format_count, format_many, format_minute, format_time
 from widgets.theme import lane_of
 from widgets.ui.exporting import Export
 from widgets.ui.exports import build_frame
@@ -68,7 +68,9 @@ def render_rows(
         body = html('<tr><td class="dx-empty" colspan="{}">No row.</td></tr>', len(shown) or 1)
     left = len(names) - len(shown)
     note = (
-        html('<p class="dx-muted">{:,} more columns are not shown.</p>', left) if left else NOTHING
+        html('<p class="dx-muted">Not shown: {}.</p>', format_many(left, "more column"))
+        if left
+        else NOTHING
     )
     return html(
         '<div class="dx-scroll dx-grid" tabindex="0" role="group" aria-label="{}"><table>'

@@ -45,7 +45,7 @@ def read_presence(service: TableService, version: int, watch: Watch) -> look.Col
 def read_presence_of_files(
     service: TableService, version: int, watch: Watch
 ) -> look.ColumnPresence:
-    """The same with the footers of the files."""
+    """Which columns the files hold, by their footers."""
     return look.columns_by_files(
         service.snapshot(version), progress=watch.progress, cancel=watch.cancel
     )

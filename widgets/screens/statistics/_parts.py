@@ -17,9 +17,9 @@ COVERAGE_COLUMNS = (
     Column(key="path", label="Column", mono=True),
     Column(key="type", label="Type", mono=True, wide=True),
     Column(key="files", label="Files with a range", align="right"),
-    Column(key="least", label="Least"),
-    Column(key="greatest", label="Greatest"),
-    Column(key="nulls", label="Nulls", align="right"),
+    Column(key="min", label="Min"),
+    Column(key="max", label="Max"),
+    Column(key="nulls", label="Null count", align="right"),
 )
 EXPORTED_COLUMNS = (
     "path", "type", "num_files", "files_with_bounds", "files_with_null_count", "min", "max",

@@ -18,7 +18,7 @@ FIRST_WINDOW = 100
 """A screen of commits, there at once even from a slow store."""
 
 LARGEST_WINDOW = 20_000
-"""Each window lists the log anew for its times, so few are better than many."""
+"""Each window lists the log again for its times, so few are better than many."""
 
 CONCURRENT_READS = 2
 """Long readings at once; more would starve the pages' other work."""
@@ -113,7 +113,7 @@ def _turn(cancel: Cancel) -> Iterator[None]:
 
 
 def _is_newest_in(known: HistoryPart, commits: Sequence[int]) -> bool:
-    """Whether what is known belongs to this log: one that begins anew has lower versions."""
+    """Whether what is known belongs to this log: a new log has lower versions."""
     return bool(commits) and known.frame["version"][0].as_py() <= commits[-1]
 
 

@@ -29,7 +29,7 @@ from widgets.session.page_services import PageServices
 from widgets.session.tables import Overview
 from widgets.session.work import in_order
 from widgets.state import HistoryState, PageState
-from widgets.text import cut, format_count
+from widgets.text import cut, format_count, format_many
 from widgets.theme import DARK, LIGHT
 from widgets.ui.boxes import build_card
 from widgets.ui.live_html import LiveHtml
@@ -49,7 +49,7 @@ ZOOM = 0.5
 
 
 class TimelineView:
-    """One plot for one page; it is filled anew, not built anew, as commits arrive."""
+    """One plot for one page; it is filled again, not built again, as commits arrive."""
 
     def __init__(self, services: PageServices, state: PageState, history: HistoryState) -> None:
         self._state = state
@@ -85,7 +85,7 @@ class TimelineView:
         self._state.param.watch(lambda *_: self._come_to_front(), "view")
 
     def show(self, overview: Overview, *, stays: bool = False) -> None:
-        """A table has been opened; one that `stays` is only looked at anew."""
+        """A table has been opened; one that `stays` is only refreshed."""
         self._overview = overview
         if not stays:
             self._range, self._plot, self._pane.object = EVERYTHING, None, None
@@ -355,9 +355,7 @@ class TimelineView:
         commits: Commits = self._history.commits
         first = int(commits.version[0])
         gaps = int(commits.version[-1]) - first + 1 - read
-        text = f"All {format_count(read)} commits of the log are shown."
-        if read == 1:
-            text = "All 1 commit of the log is shown."
+        text = f"The log has {format_many(read, 'commit')}."
         if first:
             text += f" Versions before {format_count(first)} are gone from the log."
         if gaps:

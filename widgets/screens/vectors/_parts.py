@@ -149,7 +149,7 @@ def _part_title(part: Any) -> str:
 
 
 def render_bins_table(bins: Sequence[Any]) -> Markup:
-    """The same as a table, folded."""
+    """Hidden rows by part of the file as a table, folded."""
     columns = (
         Column(key="first", label="From row", align="right"),
         Column(key="last", label="To row", align="right"),
@@ -206,6 +206,8 @@ def render_hidden_rows(found: Rows, facts: Sequence[tuple[int, str]]) -> Markup:
     ]  # fmt: skip
     left = len(names) - len(shown)
     note = (
-        html('<p class="dx-muted">{:,} more columns are not shown.</p>', left) if left else NOTHING
+        html('<p class="dx-muted">Not shown: {}.</p>', format_many(left, "more column"))
+        if left
+        else NOTHING
     )
     return render_table("Hidden rows as they were", columns, drawn) + note

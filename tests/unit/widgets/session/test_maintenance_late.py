@@ -211,6 +211,6 @@ def test_what_a_refused_plan_would_do_is_not_said_as_if_it_were_done(
     orders.commit(2, [metadata(name="orders", configuration=unread)], days=1)
     page.explorer.reload()
     page.do("plan", "{}")
-    assert page.html.index("Blocked by ") < page.html.index("Planned was: ")
+    assert page.html.index("Blocked by ") < page.html.index("The plan: ")
     assert "Permanently deletes 30 files" not in page.html  # how old is old enough is unknown
     assert 'data-do="approve"' not in page.html

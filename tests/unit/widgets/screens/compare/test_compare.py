@@ -100,7 +100,7 @@ def test_typed_versions_go_into_the_address(tmp_path: Path) -> None:
 def test_a_version_that_is_none_is_said_to_be_none(tmp_path: Path, typed: str) -> None:
     page = Page().open(orders(tmp_path), view="compare", version=2)
     page.do("older", typed)
-    assert "is no version of this table" in page.html
+    assert "is not a version of this table" in page.html
     assert page.state.older is None
 
 

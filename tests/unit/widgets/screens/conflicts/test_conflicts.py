@@ -61,7 +61,7 @@ def test_the_newest_version_has_nothing_to_conflict_with(tmp_path: Path) -> None
 def test_what_is_no_version_and_no_condition_is_said_where_it_was_typed(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path), view="conflicts", version=0)
     page.do("read", "<b>7")
-    assert "is no version of this table" in page.html
+    assert "is not a version of this table" in page.html
     assert "<b>7" not in page.html
     page.do("where", "id <<< 5")
     assert "dx-wrong" in page.html

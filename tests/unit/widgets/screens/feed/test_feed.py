@@ -39,7 +39,7 @@ def test_a_range_is_chosen_by_its_ends(tmp_path: Path) -> None:
     page.do("older", "12")
     assert "Rows changed in 2 of 2 versions (12 to 13)" in page.html
     page.do("older", "<i>")
-    assert "is no version of this table" in page.html
+    assert "is not a version of this table" in page.html
     page.do("older", "13")
     page.do("version", "11")
     assert "dx-notice" in page.html

@@ -137,10 +137,10 @@ def test_a_plan_is_approved_above_its_grounds_and_files(
     page = Page(orders, state)
     page.plan()
     order = re.findall(
-        r"dx-consequence|guards let it pass|Delete 30 files|What it rests on|Every file, with",
+        r"dx-consequence|checks passed|Delete 30 files|Based on|Every file, with",
         unescape(page.html),
     )
     assert order == [
-        "dx-consequence", "guards let it pass", "Delete 30 files", "What it rests on",
+        "dx-consequence", "checks passed", "Delete 30 files", "Based on",
         "Every file, with",
     ]  # fmt: skip

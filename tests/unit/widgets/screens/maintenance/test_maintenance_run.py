@@ -53,7 +53,7 @@ def test_a_run_that_another_page_began_is_shown_and_ends_in_its_receipt(
     begun = format_time(read_moment(held.run.begun_at * 1000))
     assert f"Carrying out the plan, begun {begun}" in page.html
     assert "Permanently deletes 30 files" in page.html
-    assert "Stop between two changes" in page.html
+    assert "Stop after this step" in page.html
     assert "Under way" not in page.html
     assert "Receipts 0" in page.html
     held.let_go()
@@ -163,10 +163,10 @@ def test_a_run_is_stopped_between_two_changes_and_says_what_became_of_it(
     held = Held(orders, state, runs)
     page = Page(orders, state, runs=runs, runner=Beside())
     page.do("stop")
-    assert "Stopping between two changes" in page.html
+    assert "Stopping after this step" in page.html
     assert 'data-do="stop"' not in page.html
     held.let_go()
-    assert "A person ended it between two changes." in page.html
+    assert "A person stopped it after a step." in page.html
     assert "Nothing was changed." in page.html
     assert orders.left == 30
     assert [receipt.status for receipt in state.list_receipts()] == ["cancelled"]

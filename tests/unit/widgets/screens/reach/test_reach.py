@@ -41,15 +41,15 @@ def test_the_log_alone_says_what_is_promised_and_what_is_not(tmp_path: Path) -> 
     page = Page().open(orders(tmp_path).root, view="reach")
     assert "may have lost files to a vacuum" in page.html
     assert "delta.deletedFileRetentionDuration" in page.html
-    assert "Version 3: promised, without end" in page.html
+    assert "Version 3: kept, without end" in page.html
     assert "Look at the files themselves" in page.html
 
 
 def test_files_that_are_there_make_versions_readable(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path).root, view="reach", version=0)
-    assert "Version 0: unprotected, at least until the next vacuum" in page.html
+    assert "Version 0: not kept, any vacuum may have deleted its files" in page.html
     page.do("files")
-    assert "Version 0: readable, unprotected, at least until the next vacuum" in page.html
+    assert "Version 0: readable, but only until the next vacuum" in page.html
     assert "Look at the files themselves" not in page.html
     assert "--files" in page.html
 
@@ -109,7 +109,7 @@ def test_a_version_is_selected_and_marked_on_the_axis(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path).root, view="reach")
     page.do("version", "1")
     assert page.state.version == 1
-    assert "Version 1: promised" in page.html
+    assert "Version 1: kept" in page.html
     axis = next(part.html for part in page.parts() if "dx-axis" in part.html)
     # a day of forty after the first version
     assert "left:2.5" in axis.partition("<b ")[2].partition(">")[0]

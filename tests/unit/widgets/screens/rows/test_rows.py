@@ -123,7 +123,7 @@ def test_null_is_told_from_the_text_null() -> None:
 def test_columns_beyond_those_shown_are_counted() -> None:
     names = [f"c{at}" for at in range(COLUMNS_SHOWN + 3)]
     html = render_rows("Rows", names, [dict.fromkeys(names, 1)])
-    assert "3 more columns are not shown." in html
+    assert "Not shown: 3 more columns." in html
     assert f"c{COLUMNS_SHOWN - 1}<" in html
     assert f"c{COLUMNS_SHOWN}<" not in html
 
