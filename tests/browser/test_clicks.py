@@ -38,7 +38,7 @@ def test_who_deleted_my_rows_takes_two_clicks(page: Page, server: Server, shop: 
     page.keyboard.type("customer_id")
     expect(page.locator("tr[data-do=select]")).to_have_count(4)
     hand.click(page.locator("tr[data-do=select]").first)
-    expect(page.locator(".dx-told")).to_have_text(
+    expect(page.locator(".dx-sentence-of-commit")).to_have_text(
         re.compile(r"^ben\.osei deleted \d+ rows where customer_id is between \d+ and \d+\.$")
     )
     expect(page.locator(".dx-rows tbody tr").first).to_contain_text("deleted")
@@ -64,7 +64,7 @@ def test_the_main_way_is_gone_by_the_keyboard_alone(page: Page, server: Server, 
     page.locator("tr[data-do=select]").first.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    expect(page.locator(".dx-told")).to_contain_text("ben.osei deleted 21 rows")
+    expect(page.locator(".dx-sentence-of-commit")).to_contain_text("ben.osei deleted 21 rows")
     # what was selected is the next stop after its list
     page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Open alone")).to_be_focused()
@@ -73,7 +73,7 @@ def test_the_main_way_is_gone_by_the_keyboard_alone(page: Page, server: Server, 
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".dx-version")).not_to_contain_text("Version 58")
     page.set_viewport_size(NARROW)  # type: ignore[arg-type]
-    expect(page.locator(".dx-told")).to_be_visible()
+    expect(page.locator(".dx-sentence-of-commit")).to_be_visible()
     expect(page.get_by_text("Commit timeline")).to_be_hidden()  # it is alone here, too
 
 

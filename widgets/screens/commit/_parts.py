@@ -96,7 +96,9 @@ def render_commit_title(version: int, info: Mapping[str, Any], sentence: str) ->
     who = _text(info.get("user")) or "user not recorded"
     when = info.get("timestamp")
     at = format_time(when if isinstance(when, datetime) else None)
-    told = html('<p class="dx-told">{}.</p>', visible(sentence)) if sentence else NOTHING
+    told = (
+        html('<p class="dx-sentence-of-commit">{}.</p>', visible(sentence)) if sentence else NOTHING
+    )
     return html(
         '<h3 class="dx-version">Version {} {}</h3>{}<p class="dx-muted">{} \N{MIDDLE DOT} {}</p>',
         format_count(version),
@@ -206,7 +208,7 @@ def _render_change(name: str, added: int | None, removed: int | None) -> Markup:
     bar = "" if total else " dx-nothing"
     return html(
         '<div class="dx-small-figure"><span>{}</span><strong>{} '
-        '<em>{}</em></strong><i class="dx-bar{}" style="--share:{}%"></i></div>',
+        '<em>{}</em></strong><i class="dx-share-bar{}" style="--share:{}%"></i></div>',
         name,
         plus,
         minus,

@@ -101,7 +101,7 @@ def render_columns(columns: Columns, names: Sequence[str]) -> Markup:
         columns.contains,
         told,
         NOTHING if columns == Columns() else undo,
-        html('<div class="dx-choices">{}</div>', listed) if listed else "No matches.",
+        html('<div class="dx-shown-columns">{}</div>', listed) if listed else "No matches.",
         left if more > 0 else NOTHING,
     )
 
@@ -109,7 +109,7 @@ def render_columns(columns: Columns, names: Sequence[str]) -> Markup:
 def _render_choice(name: str, columns: Columns) -> Markup:
     is_shown = name in columns.pinned or name not in columns.hidden
     return html(
-        '<button type="button" class="dx-choice" data-do="hide" data-value="{}" '
+        '<button type="button" class="dx-shown-column" data-do="hide" data-value="{}" '
         'aria-pressed="{}" title="{}">{}</button>',
         name,
         "true" if is_shown else "false",
