@@ -33,7 +33,8 @@ def check_new_place(store: ReadStore) -> None:
                 reason=f"It lies inside the table at {outer.uri}: a vacuum of that one by another "
                 "engine would delete the files of this one, which its log does not name.",
                 remedy="Create it at a place of its own. Rows for a partition of the outer table "
-                "are written to the outer table, with the partition columns among them.",
+                "are written to the outer table, with the partition columns among them. If the "
+                "outer log lies there by mistake, move it away first.",
                 spec="File Types",
             )
         inner = outer
