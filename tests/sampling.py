@@ -48,7 +48,7 @@ def _turns(count: int, one_in: int, of: str, seed: int) -> list[bool]:
     return [place % parts == seed % parts for place in places]
 
 
-COSTLY = {"spark": 3, "browser": 3}
+COSTLY = {"spark": 4, "browser": 4}
 """Tests with these markers take minutes together, and more are written than are missed: of each
 that says nothing of its turns one in so many runs."""
 
