@@ -15,7 +15,8 @@ from tests.interop.twins import REFUSED, sql
 pytestmark = pytest.mark.spark
 
 _COLUMNS = (
-    "a INT, b BIGINT, d DATE, t timestamp, e DECIMAL(12,2), s STRING, st STRUCT<x: INT NOT NULL>"
+    "a INT, b BIGINT, d DATE, t timestamp, e DECIMAL(12,2), s STRING, v VARCHAR(5), "
+    "st STRUCT<x: INT NOT NULL>"
 )
 _ASKED = [
     *(("INT", "a * 2"), ("BIGINT", "a * 2"), ("BIGINT", "a + b"), ("STRING", "a"), ("INT", "b")),
@@ -26,6 +27,7 @@ _ASKED = [
     *(("STRING", "upper(s)"), ("INT", "upper(s)"), ("INT", "length(s)"), ("BIGINT", "length(s)")),
     *(("STRING", "date_format(t, 'yyyy')"), ("INT", "date_format(t, 'yyyy')")),
     *(("STRUCT<x: INT>", "st"), ("STRUCT<x: BIGINT>", "st")),
+    *(("VARCHAR(5)", "s"), ("CHAR(5)", "v"), ("ARRAY<VARCHAR(5)>", "array(s)"), ("STRING", "v")),
 ]
 
 

@@ -25,6 +25,13 @@ from explorer.pipeline.jobs.ended_tasks import LONGEST_END
 from explorer.pipeline.source import _batch_writer, registration
 from explorer.pipeline.source._data_source import source_for
 from explorer.pipeline.tasks.task_failures import ErrorMark, TaskFailure
+from explorer.pipeline.writing import _write_tasks
+from explorer.pipeline.writing._write_tasks import WriteRows
+from explorer.pipeline.writing.given_data import rows_given
+from explorer.pipeline.writing.places import open_place
+from explorer.writing.statements.begin import begin_write
+from explorer.writing.statements.options import WriteOptions
+from explorer.writing.statements.row_statement import RowStatement, open_target
 
 MARK = ErrorMark()
 SCHEMA = StructType([StructField("id", LongType())])
@@ -281,6 +288,35 @@ def test_a_run_of_a_task_of_which_nobody_hears_leaves_no_file_of_a_frame(
     assert unknown(place) == set()
     assert rows(place) == [1, 2, 3, 4, 5, 6, 60, 61]
     assert waited == ([] if kind == "neither" else [LONGEST_END])
+
+
+def test_an_attempt_without_rows_leaves_no_file_of_the_one_before_it(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    monkeypatch.setattr(_batch_writer, "run_number", count(1).__next__)
+    sink = Sink(place, streams=False)
+    writer, _ = sink.write([60])
+    monkeypatch.setattr(_batch_writer, "attempt_number", lambda: 1)
+    told_again = writer.write(iter([batch([])]))
+    assert len(unknown(place)) == 1
+    writer.commit([told_again])
+    assert unknown(place) == set()
+    assert rows(place) == [1, 2, 3, 4, 5, 6]
+
+
+def test_an_attempt_of_a_frames_task_without_rows_is_told(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = rows_given(batch([])).schema
+    statement = begin_write(open_target(open_place(str(place), None)), WriteOptions(), given)
+    assert isinstance(statement, RowStatement)
+    task = WriteRows(store=statement.target.store, form=statement.form, statement=statement.id)
+    for attempt, numbers in ((0, []), (0, [60]), (1, [60]), (1, [])):
+        monkeypatch.setattr(_write_tasks, "attempt_number", lambda attempt=attempt: attempt)
+        told_rows = pa.Table.from_batches([*task(iter([batch(numbers)]))])
+        assert task.has_retries(told_rows) == (attempt == 1)
+        assert task.files_of(told_rows).num_rows == len(numbers)
 
 
 def test_the_format_knows_whether_its_session_speculates(monkeypatch: pytest.MonkeyPatch) -> None:

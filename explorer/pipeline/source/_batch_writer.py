@@ -13,7 +13,6 @@ from uuid import UUID
 
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql.datasource import (  # noqa: TID253  # imported where the format is registered
     DataSourceArrowWriter,
     WriterCommitMessage,
@@ -40,10 +39,12 @@ _IDENTITY: Final = (
 @dataclass
 class Told(WriterCommitMessage):
     """What a task wrote: a batch with the schema `WRITTEN_ROWS`, as a stream of Arrow. `made_for`
-    is the `mark_of_table` of the table that its files were made for."""
+    is the `mark_of_table` of the table that its files were made for, `attempt` which attempt of its
+    task tells it: one without a file may follow others that made some."""
 
     rows: bytes
     made_for: str = ""
+    attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +61,13 @@ class WriteByTask:
     def __call__(self, batches: Iterator[pa.RecordBatch], run: UUID) -> Told:
         """What was written; raises `rows_refused` for a row that breaks a rule."""
         with self.mark.marked():
-            gate = ArrowGate(self.gate)
+            gate, attempt = ArrowGate(self.gate), attempt_number()
             files = RowFiles(
                 self.store,
                 self.form,
                 run,
                 task=part_number(),
-                attempt=attempt_number(),
+                attempt=attempt,
                 run=run_number(),
                 threads=1,
             )
@@ -74,7 +75,8 @@ class WriteByTask:
                 for batch in batches:
                     for part in gate.apply(batch).to_batches():
                         files.add(part)
-            return Told(rows=as_bytes(files.written()), made_for=self.made_for)
+            rows = as_bytes(files.written())
+            return Told(rows=rows, made_for=self.made_for, attempt=attempt)
 
 
 def check_tasks(statement: RowStatement) -> None:
@@ -161,7 +163,7 @@ class BatchWriter(DataSourceArrowWriter):
             written = written_of(messages)
             with removing_uncommitted(self._task.store, written):
                 statement: RowStatement = pickle.loads(self._statement)
-            if pc.max(written.column("attempt")).as_py() or self._speculates:
+            if _has_retries(messages) or self._speculates:
                 # a task was tried again, or twice at once
                 self._remove_named(keep=frozenset(names_of(written)))
             found = statement.commit(written)
@@ -192,6 +194,10 @@ def removing_uncommitted(store: WriteStore, written: pa.Table) -> Iterator[None]
     except BaseException as error:
         raise_without(store, names_of(written), error)
         raise
+
+
+def _has_retries(messages: Sequence[WriterCommitMessage | None]) -> bool:
+    return any(isinstance(message, Told) and message.attempt for message in messages)
 
 
 def was_begun(messages: Sequence[WriterCommitMessage | None]) -> bool:

@@ -11,14 +11,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow.compute as pc
-
 from explorer.errors import Problem
 from explorer.pipeline.jobs.ended_tasks import await_tasks, speculates
 from explorer.pipeline.jobs.visibility import check_visible, check_visible_place
 from explorer.pipeline.jobs.watching_jobs import watched
 from explorer.pipeline.native.pushdown import quoted
-from explorer.pipeline.session import choose_watched
+from explorer.pipeline.session import choose_watched, is_connect
 from explorer.pipeline.tasks.mapped_batches import map_batches
 from explorer.pipeline.writing._write_tasks import TOLD, WriteRows
 from explorer.pipeline.writing.arrow_frame import arrow_frame
@@ -26,7 +24,7 @@ from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, Written
 from explorer.pipeline.writing.spark_gate import apply_gate
 from explorer.progress import Watch
 from explorer.writing.files.leftovers import problems_of, raise_with, remove_files_named
-from explorer.writing.files.row_files import WRITTEN_ROWS, names_of
+from explorer.writing.files.row_files import names_of
 from explorer.writing.gate.plan import GatePlan, IdentityValue
 from explorer.writing.gate.sent_rows import rows_to_send
 from explorer.writing.statements.row_statement import RowStatement
@@ -38,6 +36,9 @@ _LABEL: Final = "Writing rows"
 
 _NUMBERING_TASKS: Final = 1_000
 """At most, where rows get numbers of identity columns."""
+
+_LATER: Final = ("AdaptiveSparkPlan", "Exchange", "Subquery")
+"""Words of plans whose partitions Spark counts by running a part of them first."""
 
 
 def write_on_spark(
@@ -78,22 +79,33 @@ def _write(statement: RowStatement, frame: DataFrame, watch: Watch) -> Written:
         raise_with(remove_files_named(store, name), error)
         raise
     problems: tuple[Problem, ...] = ()
-    if pc.max(told.column("attempt")).as_py() or speculates(session):
+    files = task.files_of(told)
+    if task.has_retries(told) or speculates(session):
         # a task was tried again, or twice at once
         await_tasks(session)
-        left = remove_files_named(store, name, keep=frozenset(names_of(told)))
+        left = remove_files_named(store, name, keep=frozenset(names_of(files)))
         problems = problems_of(left)
-    return Written(
-        files=told.select(WRITTEN_ROWS.names), marks=task.marks_of(told), problems=problems
-    )
+    return Written(files=files, marks=task.marks_of(told), problems=problems)
 
 
 def _through_gate(frame: DataFrame, plan: GatePlan) -> DataFrame:
     """The rows as the table's. Tasks deal numbers of identity columns out to each other by how many
-    of them there are at most, so that fewer leave smaller gaps."""
+    of them there are at most, so that fewer leave smaller gaps, and one leaves none."""
     if not plan.identity_columns:
         return apply_gate(frame, plan)
-    return apply_gate(frame.coalesce(_NUMBERING_TASKS), plan, partitions=_NUMBERING_TASKS)
+    most = min(_partitions_of(frame) or _NUMBERING_TASKS, _NUMBERING_TASKS)
+    return apply_gate(frame.coalesce(most), plan, partitions=most)
+
+
+def _partitions_of(frame: DataFrame) -> int | None:
+    """How many partitions a frame has, where a classic session knows it before anything runs."""
+    if is_connect(frame.sparkSession):
+        return None
+    execution = frame._jdf.queryExecution()
+    plan = str(execution.executedPlan().toString())
+    if any(word in plan for word in _LATER):
+        return None
+    return max(1, int(execution.toRdd().getNumPartitions()))
 
 
 def _numbered(plan: GatePlan) -> Iterator[tuple[str, int]]:

@@ -35,7 +35,11 @@ from explorer.protocol.unicode_text import check_unicode
 from explorer.scan.sql.table_expressions import StatementTime, check_table_expression
 from explorer.writing.gate.planning import check_default_type
 from explorer.writing.schema._data_schema import nullable_type
-from explorer.writing.schema.generated_types import check_generated_type, type_of_expression
+from explorer.writing.schema.generated_types import (
+    check_generated_type,
+    check_without_length,
+    type_of_expression,
+)
 
 _SPECIAL: Final = frozenset(" ,;{}()\n\t=")
 """Characters that no column may have in its name while files hold it under that name."""
@@ -144,6 +148,7 @@ def check_filled_columns(schema: StructType, partition_columns: Collection[str])
                     f"The generated column {path} is made from {wrong[0][:_SHOWN]}.",
                     "A generated column is made from columns that rows bring.",
                 )
+            check_without_length(field)
             if (found_type := type_of_expression(checked.text, schema)) is not None:
                 check_generated_type(field, text, found_type)
 

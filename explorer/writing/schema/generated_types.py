@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from explorer.errors import DeltaError, InvalidArgumentError
+from explorer.protocol.character_types import character_types
 from explorer.protocol.features.column_rules import GENERATION_KEY
 from explorer.protocol.schema import (
     BOOLEAN,
@@ -20,6 +21,7 @@ from explorer.protocol.schema import (
     StructType,
     render_type,
 )
+from explorer.protocol.schema_walk import walk_fields
 from explorer.scan.predicate.calculations import parse_calculation
 from explorer.scan.predicate.parse import bare, parse_condition, parse_sql
 from explorer.writing.schema._data_schema import nullable_type
@@ -75,6 +77,23 @@ def check_generated_type(field: StructField, text: str, found: DataType) -> None
         kind="schema_mismatch",
         spec="Generated Columns",
     )
+
+
+def check_without_length(field: StructField) -> None:
+    """Raise `InvalidArgumentError` of kind `schema_mismatch` for a generated column that is, or
+    holds, a `char(n)` or `varchar(n)`: no expression is of such a type, and Spark refuses one."""
+    for place in walk_fields(StructType(fields=(field,))):
+        lengths = (character_types(place.field) or {}).values()
+        for kind in lengths:
+            raise InvalidArgumentError(
+                f"The generated column {field.name[:_SHOWN]} is a {kind.text}.",
+                reason="Its expression is a string of any length, which is not cast to the type of "
+                "the column; Delta Spark refuses such a column too.",
+                remedy="Make the column a STRING, and add a CHECK constraint where its length "
+                "matters.",
+                kind="schema_mismatch",
+                spec="Generated Columns",
+            )
 
 
 def _is_cast(node: Any) -> bool:

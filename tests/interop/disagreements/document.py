@@ -64,10 +64,11 @@ read is told, and is no difference:
 checkpoints without statistics in JSON (`delta.checkpoint.writeStatsAsJson` = `false`) |
 
 The same statement on two copies of a table, by us and by delta-spark, leaves the same rows, \
-schema, protocol, properties, bounds, change feed and row ids (`test_write_twins.py`: six kinds of \
-tables by six statements, a few of them each day), with one exception: where it \
-overwrites the schema and nobody names partition columns, delta-spark leaves a table without any, \
-and we keep them, as `deltalake` does.
+schema, protocol, properties, bounds, change feed, row ids and numbers of identity columns \
+(`test_write_twins.py`: twenty kinds of tables by six statements, one of them each day), with two \
+exceptions. Where it overwrites the schema and nobody names partition columns, delta-spark leaves \
+a table without any, and where it overwrites a whole clustered table by its path, one that is \
+clustered by no column. We keep both, as `deltalake` keeps partition columns.
 """
 
 

@@ -77,12 +77,14 @@ def test_recorded_changes_are_found_and_bad_ones_are_refused():
         ("date", "timestamp_ntz", True),
         ("decimal(6,2)", "decimal(9,3)", True),
         ("decimal(6,2)", "decimal(6,2)", True),
-        ("integer", "double", False),
-        ("integer", "decimal(10,0)", False),
+        ("integer", "double", True),
+        ("integer", "decimal(10,0)", True),
+        ("integer", "decimal(9,0)", False),
+        ("long", "double", False),
         ("long", "integer", False),
         ("void", "long", False),
         ("string", "long", False),
     ],
 )
-def test_rows_widen_a_column_within_its_kind_alone(before, after, widened):
+def test_rows_widen_a_column_to_what_a_statement_may_widen_it_to(before, after, widened):
     assert is_widened_by_appends(parse_type_name(before), parse_type_name(after)) is widened

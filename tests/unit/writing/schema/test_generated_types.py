@@ -40,6 +40,9 @@ def test_a_column_of_the_same_type_is_created(tmp_path: Path, kind: str, text: s
         ),
         *(("INT", "a > 1"), ("INT", "CAST(a AS STRING)"), ("DECIMAL(12,2)", "e + 1")),
         ("STRUCT<x: BIGINT>", "st"),
+        # a length is a type of its own, which no expression has
+        *(("VARCHAR(5)", "CAST(a AS STRING)"), ("CHAR(5)", "upper(CAST(a AS STRING))")),
+        ("ARRAY<VARCHAR(5)>", "array(CAST(a AS STRING))"),
     ],
 )
 def test_a_column_of_another_type_is_refused(tmp_path: Path, kind: str, text: str) -> None:

@@ -106,7 +106,7 @@ def test_types_stay_without_type_widening_and_for_what_is_no_widening():
     base = table(arrow(a=pa.int32(), b=pa.int64(), c=pa.string()))
     wider = arrow(a=pa.int64(), b=pa.int32(), c=pa.int64())
     assert merge_schema(base, wider) is None
-    base = table(arrow(b=pa.int64(), c=pa.string(), d=pa.int32()), properties=WIDENING)
+    base = table(arrow(b=pa.int64(), c=pa.string(), d=pa.int64()), properties=WIDENING)
     assert merge_schema(base, arrow(b=pa.int32(), c=pa.int64(), d=pa.float64())) is None
 
 
@@ -116,6 +116,7 @@ def test_types_stay_without_type_widening_and_for_what_is_no_widening():
         (pa.int8(), pa.int64(), ("byte", "long")),
         (pa.float32(), pa.float64(), ("float", "double")),
         (pa.decimal128(6, 2), pa.decimal128(9, 3), ("decimal(6,2)", "decimal(9,3)")),
+        (pa.int32(), pa.float64(), ("integer", "double")),
     ],
     ids=str,
 )
