@@ -120,16 +120,19 @@ def ours(name: str, part: str, place: Path, who: int, scratch: Path) -> None:
             carry_out(maintenance.plan_upgrade(table, features=["domainMetadata"]), scratch)
 
 
-def theirs(name: str, part: str, place: Path, who: int, spark: SparkSession) -> None:
-    """delta-spark's own."""
+def theirs(
+    name: str, part: str, place: Path, who: int, spark: SparkSession, also: str = "true"
+) -> None:
+    """delta-spark's own; `also` is asked of each row that a change reads."""
     first = _FIRST[part]
 
     def values(rows: Iterable[tuple[int, str, int]]) -> str:
         told = ", ".join(f"({key}L, '{p}', {v}L)" for key, p, v in rows)
-        return f"select * from values {told} as s(id, part, v)"
+        return f"select * from values {told} as s(id, part, v) where {also}"
 
     def keys(numbers: Iterable[int]) -> str:
-        return f"part = '{part}' and id in ({', '.join(str(first + n) for n in numbers)})"
+        told = ", ".join(str(first + n) for n in numbers)
+        return f"part = '{part}' and id in ({told}) and {also}"
 
     texts = {
         "append": f"insert into T {values([_new(part, who)])}",
@@ -156,10 +159,13 @@ def commit_of(before: Path, changed: Path, into: Path) -> None:
             shutil.copy2(path, into / name)
 
 
-def rule_between(name: str, winner: str, *, meets: bool, level: str) -> str | None:
-    """The rule by which our `name` cannot just follow `winner`: the reference's table of conflicts,
-    by the names of its exceptions; `meets` says that both are about one partition. New rows count
-    only where the bounds of their file let them match."""
+def rule_between(
+    name: str, winner: str, *, meets: bool, level: str, by_statistics: bool
+) -> str | None:
+    """The rule by which `name` cannot just follow `winner`: the reference's table of conflicts, by
+    the names of its exceptions; `meets` says that both are about one partition. `by_statistics`,
+    as with ours, new rows count only where the bounds of their file let them match; the reference
+    asks their partition alone."""
     if winner in {"metadata", "protocol"}:
         return f"{winner} changed"
     if name == "append" or not meets:
@@ -168,6 +174,6 @@ def rule_between(name: str, winner: str, *, meets: bool, level: str) -> str | No
         return "concurrent delete-read"
     if winner == "append" and level == "WriteSerializable":
         return None  # a blind append may as well come after
-    if name != "overwrite" and winner in {"append", "overwrite"}:
+    if by_statistics and name != "overwrite" and winner in {"append", "overwrite"}:
         return None if winner == "append" else "concurrent delete-read"
     return "concurrent append"

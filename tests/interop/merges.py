@@ -262,9 +262,38 @@ SITUATIONS: dict[str, Situation] = {
         clauses=(update_all(), insert_all()),
         evolves=True,
     ),
+    "fields in another order": Situation(
+        columns=NESTED,
+        rows=NESTED_ROWS,
+        source="select id, named_struct('b', 'new', 'a', 7) s, array(named_struct('x', 1)) l from range(4, 8)",  # noqa: E501
+        clauses=(update_all(), insert_all()),
+    ),
+    "keys of no type": Situation(
+        source="select null id, 'n' part, 1D v", clauses=(update_all(), insert_all()), key="v"
+    ),
+    "values of no type": Situation(
+        source="select id, null part, null v from range(8, 12)",
+        clauses=(update_all(), insert_all()),
+    ),
     "a source that is a query of its own": Situation(
         source="select id, max(part) part, sum(v) v from (select id % 12 id, 'q' part, 1D v from range(40)) group by id order by id limit 11",  # noqa: E501
         clauses=(update_all(), insert_all()),
+    ),
+    "several clauses that insert and update": Situation(
+        source="select id, 'n' part, id * 10D v from range(5, 15)",
+        clauses=(
+            update({"v": "-1"}, "source.id < 7"),
+            update({"v": "source.v"}, "target.v > 12"),
+            delete("source.id = 7"),
+            insert({"id": "source.id"}, "source.id = 11"),
+            insert({"id": "source.id", "v": "5"}, "source.v < 130"),
+            insert_all("source.id = 14"),
+        ),
+    ),
+    "a new column by its name, and others that stay": Situation(
+        source="select id, 'n' part, 1D v, 'more' extra from range(8, 12)",
+        clauses=(update({"extra": "concat(source.extra, target.part)"}), delete_alone("id = 0")),
+        evolves=True,
     ),
     "fields that are missing": Situation(
         columns=NESTED,

@@ -20,6 +20,7 @@ _SOURCE = (
     "tblproperties ('delta.enableDeletionVectors' = 'true', 'delta.enableRowTracking' = 'true', "
     "'delta.enableChangeDataFeed' = 'true', 'delta.constraints.least' = 'id >= 0')"
 )
+_OWN = {"owner": "me", "delta.enableTypeWidening": "true", "delta.enableChangeDataFeed": "false"}
 _NAMES = ("materializedRowIdColumnName", "materializedRowCommitVersionColumnName")
 
 
@@ -47,8 +48,11 @@ def test_a_clone_of_ours_is_that_of_the_reference_which_goes_on_with_it(
     sql(spark, source, "insert into T select id, if(id < 900, 'x y', 'z%') from range(1000)")
     sql(spark, source, "delete from T where id % 3 = 0 and id < 700")
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
-    spark.sql(f"create table delta.`{theirs}` shallow clone delta.`{source}`")
-    pipeline.clone(source, ours)
+    told = ", ".join(f"'{name}' = '{value}'" for name, value in _OWN.items())
+    spark.sql(
+        f"create table delta.`{theirs}` shallow clone delta.`{source}` tblproperties ({told})"
+    )
+    pipeline.clone(source, ours, properties=_OWN)
     mine, peer = _first(ours), _first(theirs)
     assert mine["add"] == peer["add"]
     assert all(add["ids"] == (True, 0) for add in mine["add"].values())

@@ -120,6 +120,10 @@ _BOTH_REFUSE = {
 }
 """What both refuse: the kind of our error, and words of it."""
 
+_NOT_COUNTED = {"keys of no type"}
+"""Where the reference's optimizer sees that no row of the source has a partner, and drops them
+before they are counted: `numSourceRows` is 0."""
+
 _DONE = [name for name in SITUATIONS if name not in {*LOOSER, *_BOTH_REFUSE}]
 
 
@@ -167,7 +171,8 @@ def test_both_make_the_same_of_a_merge(spark: SparkSession, tmp_path: Path, name
     ]
     if "columnMapping" not in str(situation.properties):
         assert fields[0] == fields[1]
-    assert told(mine) == told(other)
+    uncounted = {"numSourceRows": "0"} if name in _NOT_COUNTED else {}
+    assert told(mine) | uncounted == told(other)
     if "delta.enableChangeDataFeed" in situation.properties:
         assert feed_of(mine) == feed_of(other)
     if "delta.enableRowTracking" in situation.properties:

@@ -90,10 +90,12 @@ million rows, get other rows first. A part runs each day, all by `DELTA_EXPLORER
 -262144 or after 262143 |
 
 In `tests/interop/test_conflict_peers.py` delta-spark commits while a statement of ours is under \
-way: five that begin, by eight that commit first, about the same partition or another one, at both \
-isolation levels. Ours follows, or begins again by the rule of the reference's table of conflicts, \
-and the rows are those of one statement after the other. delta-spark raises an error where ours \
-begins again.
+way, and the other way round: five that begin, by eight that commit first, about the same \
+partition or another one, at both isolation levels. Ours follows, or begins again by the rule of \
+the reference's table of conflicts, and the rows are those of one statement after the other. \
+delta-spark raises an error where ours begins again, with two differences: it asks the partition \
+of new rows alone, where ours asks the bounds of their files too, and it follows a protocol \
+whose new feature asks nothing of what is under way.
 """
 
 
