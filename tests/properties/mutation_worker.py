@@ -41,8 +41,8 @@ from tests.reconciliation import RowwiseState, reconcile, unique_id
 _CEILING = 6 * 2**30
 _LARGE_FILE = prefetched_columns.LARGE_FILE
 _SWITCHES = [
-    (prefetched_columns, "LARGE_FILE"),
     (prefetched_columns, "ENOUGH"),
+    (prefetched_columns, "ENOUGH_JOINED"),
     (recorded_infos, "ENOUGH"),
     (info_columns, "FEWEST"),
 ]
@@ -82,7 +82,7 @@ def run_case(kind: Kind, seed: int, sources: list[Path]) -> str | None:
         mutation = mutate(log, source.name, kind, dice)
         if mutation is None:
             return None
-        _read_into_columns_from(_LARGE_FILE if seed % 2 else 0)
+        _read_into_columns_from(_LARGE_FILE if seed % 2 else 0, joined=seed % 4 == 2)
         try:
             _judge(Path(scratch), source, mutation, dice)
             if kind != "parquet":
@@ -96,10 +96,12 @@ def run_case(kind: Kind, seed: int, sources: list[Path]) -> str | None:
     return None
 
 
-def _read_into_columns_from(size: int) -> None:
-    """Logs of the corpus are small: so that those who read large ones are tried, too."""
+def _read_into_columns_from(size: int, *, joined: bool = False) -> None:
+    """Logs of the corpus are small: so that those who read large ones are tried, too, and
+    those who read many small commits at once."""
     for module, name in _SWITCHES:
         setattr(module, name, max(size, 1))
+    prefetched_columns.LARGE_FILE = sys.maxsize if joined else max(size, 1)  # type: ignore[misc]
 
 
 def _say(message: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ from explorer.log.actions.fields import (
     Fields,
     FileAction,
 )
-from explorer.log.plain_arrays import build_array
+from explorer.log.plain_arrays import Flags, build_array
 
 Values = Sequence[Any]
 
@@ -133,6 +133,21 @@ def build_even_maps(names: Sequence[str], parts: Sequence[pa.Array], size: int) 
         items = pa.concat_arrays(parts).take(build_array(places.astype(np.int32)))
     offsets = np.arange(size + 1, dtype=np.int32) * np.int32(width)
     return build_maps(keys, items, pa.py_buffer(offsets))
+
+
+def build_uneven_maps(
+    names: Sequence[str], parts: Sequence[pa.Array], there: Flags, valid: Flags
+) -> pa.Array:
+    """Mappings with some of the names: `there` has a row for each and says which, a column for
+    each name, and `valid` which mappings are not null; of each name `parts` has its strings."""
+    size = len(valid)
+    rows, which = np.nonzero(there)
+    keys = string_column(names).take(build_array(which))
+    items = pa.concat_arrays([*parts, string_column([])]).take(build_array(which * size + rows))
+    offsets = np.zeros(size + 1, np.int32)
+    np.cumsum(there.sum(axis=1), out=offsets[1:])
+    validity = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return build_maps(keys, items, pa.py_buffer(offsets), validity)
 
 
 def deletion_vector_column(values: Values) -> pa.Array:

@@ -1,4 +1,5 @@
-"""The file actions of a large log file as columns, without an object for each (spec: Actions).
+"""The file actions of a large log file, or of many small ones, as columns, without an object
+for each (spec: Actions).
 
 Arrow's reader of JSON is several times faster than one line after the other, and takes less:
 an unknown field, one name twice, a number or a word of another type, and whatever is
@@ -8,27 +9,24 @@ reader of lines does, there is no answer here, and the file is to be read line b
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import orjson
 import pyarrow as pa
 import pyarrow.json as pj
 
 from explorer.errors import CorruptLogError
 from explorer.log.actions.action_structs import FileActions, columns_of_structs
-from explorer.log.actions.columns import (
-    VECTOR_FIELDS,
-)
+from explorer.log.actions.columns import VECTOR_FIELDS
 from explorer.log.actions.fields import FIELDS, FieldKind, FileAction
 from explorer.log.commits.commit_file import DeviatingLine, parse_action
-from explorer.log.plain_arrays import Flags, in_one_piece
-
-_Places: TypeAlias = npt.NDArray[np.int64]
+from explorer.log.plain_arrays import Flags, Numbers, in_one_piece
 
 _ACTIONS: Final[tuple[FileAction, ...]] = ("add", "remove")
 _BEGINNINGS: Final[Mapping[FileAction, bytes]] = {
@@ -44,8 +42,13 @@ _LARGEST_PIECE: Final = 2**26
 # bytes; a piece of shorter lines on the whole is not a list of files, and they would be many
 _SHORTEST_LINES: Final = 32
 
-# lines of a piece that say nothing of files, beyond as many as do
+# lines of a piece that say nothing of files, beyond so many for each one that does: small
+# commits of a stream have a `commitInfo` and a `txn` with each file
 _MOST_OTHERS: Final = 1000
+_OTHERS_PER_FILE: Final = 3
+
+# lines of a piece and an action whose fields and names are expected in all of them
+_SAMPLES: Final = 12
 
 # of partition columns or tags: each is a column, in all rows
 _MOST_NAMES: Final = 100
@@ -53,6 +56,12 @@ _MOST_NAMES: Final = 100
 _THREADS: Final = 2
 
 _NEWLINE: Final = ord("\n")
+
+_FIXED_NAMES: Final = {
+    *(name for fields in FIELDS.values() for name, _ in fields.values()),
+    *VECTOR_FIELDS,
+}
+"""What may have a null of its own outside of the maps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +90,25 @@ class LineColumns:
         return None if any(kind in action for _, action in found for kind in _ACTIONS) else found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinedColumns:
+    """What the lines of several log files say that were joined, oldest first.
+
+    `files` are the adds and the removes in the order of the lines, `lines` the numbers of
+    these, `others` all other lines that hold something, with theirs, and `first_lines` those
+    of the first line of each file; all count from 0.
+    """
+
+    files: Mapping[FileAction, FileActions]
+    lines: Mapping[FileAction, Numbers]
+    others: Sequence[tuple[int, bytes]]
+    first_lines: Numbers
+
+    def files_of(self, lines: Numbers) -> Numbers:
+        """The number of the file of each line; the oldest has the number 0."""
+        return np.searchsorted(self.first_lines, lines, side="right") - 1
+
+
 class LineReader:
     """Reads log files into columns in threads; to be closed by `with`."""
 
@@ -97,6 +125,10 @@ class LineReader:
         """Begin to read the bytes of one log file."""
         pieces = [self._pool.submit(_read_piece, data, *piece) for piece in _pieces(data)]
         return PendingColumns(pieces)
+
+    def begin_joined(self, files: Sequence[bytes]) -> Future[JoinedColumns | None]:
+        """Begin to read several small log files, oldest first."""
+        return self._pool.submit(read_joined_columns, files)
 
 
 class PendingColumns:
@@ -120,12 +152,31 @@ def read_line_columns(data: bytes) -> LineColumns | None:
     return _join(_read_piece(data, *piece) for piece in _pieces(data))
 
 
+def read_joined_columns(files: Sequence[bytes]) -> JoinedColumns | None:
+    """What the bytes of several log files, oldest first, say; None where they have to be read
+    line by line."""
+    ended = [data if data.endswith(b"\n") else data + b"\n" for data in files]
+    text = b"".join(ended)
+    piece = _read_piece(text, 0, len(text))
+    if piece is None:
+        return None
+    lines = np.array([data.count(b"\n") for data in ended], np.int64)
+    return JoinedColumns(
+        files=piece.files,
+        lines=piece.lines,
+        others=[(number - 1, line) for number, line in piece.others],
+        first_lines=np.cumsum(lines) - lines,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Piece:
-    """What some lines say; the numbers of `others` count from the first of them, at 1."""
+    """What some lines say; the numbers of `others` count from the first of them, at 1, those
+    of `lines`, which have the actions of `files`, at 0."""
 
     num_lines: int
     files: Mapping[FileAction, FileActions]
+    lines: Mapping[FileAction, Numbers]
     others: Sequence[tuple[int, bytes]]
 
 
@@ -162,20 +213,23 @@ def _read_piece(data: bytes, start: int, end: int) -> _Piece | None:
     begun = {action: lines.beginning_with(mark) for action, mark in _BEGINNINGS.items()}
     is_file = begun["add"] | begun["remove"]
     numbers = np.flatnonzero(~is_file).tolist()
-    if len(numbers) > _MOST_OTHERS + int(is_file.sum()):
+    if len(numbers) > _MOST_OTHERS + _OTHERS_PER_FILE * int(is_file.sum()):
         return None
-    files: dict[FileAction, FileActions] | None = {}
-    if is_file.any():
+    wanted = {action: np.flatnonzero(flags) for action, flags in begun.items() if flags.any()}
+    files: dict[FileAction, FileActions] = {}
+    for action, places in wanted.items():
         try:
-            files = _read_files(lines, begun)
+            found = _read_files(action, lines, places)
         except (pa.ArrowException, orjson.JSONDecodeError):
             return None
-    if files is None:
-        return None
+        if found is None:
+            return None
+        files[action] = found
     others = [(number + 1, lines.line(number)) for number in numbers]
     return _Piece(
         num_lines=len(lines.starts),
         files=files,
+        lines=wanted,
         others=[(number, line) for number, line in others if line and not line.isspace()],
     )
 
@@ -185,8 +239,8 @@ class _Lines:
     """Where the lines of a part of a file stand in it, newlines left out."""
 
     data: bytes
-    starts: _Places
-    ends: _Places
+    starts: Numbers
+    ends: Numbers
 
     @classmethod
     def of(cls, data: bytes, start: int, end: int) -> _Lines:
@@ -208,44 +262,80 @@ class _Lines:
         found[found] = (held[places] == np.frombuffer(mark, np.uint8)).all(axis=1)
         return found
 
-    def only(self, wanted: Flags) -> pa.Buffer:
-        """The text of some lines, one at least."""
-        numbers = np.flatnonzero(wanted)
-        first, last = int(numbers[0]), int(numbers[-1])
-        if last - first + 1 == len(numbers):
-            return pa.py_buffer(memoryview(self.data)[self.starts[first] : self.ends[last]])
-        return pa.py_buffer(b"\n".join(map(self.line, numbers.tolist())))
+    def only(self, numbers: Numbers) -> _Text:
+        """The text of some lines, one at least, in ascending order."""
+        gaps = np.flatnonzero(np.diff(numbers) > 1)
+        firsts = self.starts[numbers[np.append(0, gaps + 1)]].tolist()
+        ends = self.ends[numbers[np.append(gaps, len(numbers) - 1)]].tolist()
+        if len(firsts) == 1:
+            return _Text(data=self.data, start=firsts[0], end=ends[0])
+        data = b"\n".join([self.data[start:end] for start, end in zip(firsts, ends, strict=True)])
+        return _Text(data=data, start=0, end=len(data))
 
 
-def _read_files(
-    lines: _Lines, begun: Mapping[FileAction, Flags]
-) -> dict[FileAction, FileActions] | None:
-    """The adds and removes on the lines that begin with one."""
-    numbers = {action: np.flatnonzero(flags) for action, flags in begun.items()}
-    wanted = {action: found for action, found in numbers.items() if len(found)}
-    text = lines.only(begun["add"] | begun["remove"])
-    samples = {
-        action: [orjson.loads(lines.line(int(found[at])))[action] for at in (0, -1)]
-        for action, found in wanted.items()
-    }
-    if not all(map(_is_usual, samples.values())):
-        return None
-    try:
-        table = _parse(text, samples, as_samples=True)
-    except pa.ArrowInvalid:
-        table = _parse(text, samples, as_samples=False)
-    table.validate(full=True)  # texts may not be UTF-8
-    structs = {action: in_one_piece(table.column(action)) for action in wanted}
-    # each line begins one action, so that then each row is one line and has one action
-    held = sum(len(rows) - rows.null_count for rows in structs.values())
-    if not table.num_rows == held == sum(map(len, wanted.values())):
-        return None
-    files: dict[FileAction, FileActions] = {}
-    for action, rows in structs.items():
-        if (found := columns_of_structs(action, rows)) is None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Text:
+    """A part of some bytes."""
+
+    data: bytes
+    start: int
+    end: int
+
+    @property
+    def buffer(self) -> pa.Buffer:
+        """The part alone, not copied."""
+        return pa.py_buffer(memoryview(self.data)[self.start : self.end])
+
+    def count(self, found: bytes) -> int:
+        """How often it has some bytes."""
+        return self.data.count(found, self.start, self.end)
+
+    def nulls_written(self, lacking: Mapping[str, int]) -> AbstractSet[str] | None:
+        """As `NullsWritten` says, of a text of actions that Arrow could read.
+
+        In such a text `"name":null` is nothing but a name with a null for a value: a quote
+        within a string has a backslash before it.
+        """
+        written: dict[str, int] = {}
+        for name, total in lacking.items():
+            quoted = json.dumps(name, ensure_ascii=False)
+            if name in _FIXED_NAMES or len(quoted) != len(name) + 2:
+                return None  # it has nulls elsewhere, or may be spelled in several ways
+            if (count := self.count(f"{quoted}:null".encode())) not in {0, total}:
+                return None
+            if count:
+                written[name] = count
+        if len(written) < len(lacking) and self._num_nulls() != sum(written.values()):
+            return None  # a name may be spelled in another way
+        return written.keys()
+
+    def _num_nulls(self) -> int | None:
+        """How many nulls it has outside of strings; None where that cannot be told."""
+        if any(map(self.count, (b" null", b"\tnull", b"\rnull", b'\\\\":null'))):
             return None
-        files[action] = found
-    return files
+        return self.count(b'":null') - self.count(b'\\":null')
+
+
+def _read_files(action: FileAction, lines: _Lines, numbers: Numbers) -> FileActions | None:
+    """The adds, or the removes, on the lines that begin with one."""
+    text = lines.only(numbers)
+    places = np.linspace(0, len(numbers) - 1, min(len(numbers), _SAMPLES)).astype(np.int64)
+    samples = [orjson.loads(lines.line(int(number)))[action] for number in numbers[places]]
+    if not _is_usual(samples):
+        return None
+    kinds = [_struct_of(action, samples, as_samples=known) for known in (True, False)]
+    try:
+        table = _parse(text, pa.schema([(action, kinds[0])]))
+    except pa.ArrowInvalid:
+        table = _parse(text, pa.schema([(action, kinds[1])]))
+    rows = in_one_piece(table.column(action))
+    # each line begins one action, so that then each row is one line and has one action
+    if rows.null_count or len(rows) != len(numbers):
+        return None
+    columns = dict(zip((field.name for field in rows.type), rows.flatten(), strict=True))
+    for column in columns.values():
+        column.validate(full=True)  # texts may not be UTF-8
+    return None if not columns else columns_of_structs(action, columns, text.nulls_written)
 
 
 def _is_usual(bodies: Sequence[Any]) -> bool:
@@ -256,24 +346,14 @@ def _is_usual(bodies: Sequence[Any]) -> bool:
     return sum(map(len, objects)) <= _MOST_NAMES
 
 
-def _parse(
-    text: pa.Buffer, samples: Mapping[FileAction, Sequence[Mapping[str, Any]]], *, as_samples: bool
-) -> pa.Table:
-    """A row for each action; fields that the samples lack are not expected `as_samples`.
-
-    Raises `ArrowInvalid` where something else is found.
-    """
-    fields = [
-        (action, _struct_of(action, bodies, as_samples=as_samples))
-        for action, bodies in samples.items()
-    ]
+def _parse(text: _Text, schema: pa.Schema) -> pa.Table:
+    """A row for each action; raises `ArrowInvalid` where something else is found."""
+    buffer = text.buffer
     return pj.read_json(
-        pa.BufferReader(text),
-        parse_options=pj.ParseOptions(
-            explicit_schema=pa.schema(fields), unexpected_field_behavior="error"
-        ),
+        pa.BufferReader(buffer),
+        parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
         # one block: what a line holds is never cut
-        read_options=pj.ReadOptions(use_threads=False, block_size=text.size + 1),
+        read_options=pj.ReadOptions(use_threads=False, block_size=buffer.size + 1),
         # around many small columns Arrow's own pools keep a third more than these hold
         memory_pool=pa.system_memory_pool(),
     )
@@ -282,7 +362,8 @@ def _parse(
 def _struct_of(
     action: FileAction, bodies: Sequence[Mapping[str, Any]], *, as_samples: bool
 ) -> pa.DataType:
-    """The type of an action, its maps having the names of the samples."""
+    """The type of an action, its maps having the names of the samples; without the fields
+    that these lack where all actions are taken to be `as_samples`."""
     fields = []
     for log_name, kind in FIELDS[action].values():
         if as_samples and not any(log_name in body for body in bodies):

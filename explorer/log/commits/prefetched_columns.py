@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Final, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from explorer.errors import DeltaError
 
 if TYPE_CHECKING:
-    from explorer.log.commits.line_columns import LineColumns, LineReader, PendingColumns
+    from concurrent.futures import Future
+
+    from explorer.log.commits.line_columns import (
+        JoinedColumns,
+        LineColumns,
+        LineReader,
+        PendingColumns,
+    )
 
 LARGE_FILE: Final = 64 * 1024
-"""Bytes; for smaller files threads gain next to nothing."""
+"""Bytes; for smaller files by themselves threads gain next to nothing."""
 
 ENOUGH: Final = 512 * 1024
 """Bytes of one replay; below it importing Arrow costs more than all lines do."""
 
+JOINED: Final = 2**21
+"""Bytes of small files that are read into columns together: fewer cost more for each."""
+
+ENOUGH_JOINED: Final = 64 * 1024
+"""Bytes of small files; fewer are read line by line."""
+
 # bytes of files that wait to be made use of
 _AHEAD: Final = 3 * 2**20
 
-# after so many files in a row that have to be read line by line the next ones are like them
+# after so many in a row that have to be read line by line the next ones are like them
 _MOST_MISSES: Final = 3
 
 
@@ -32,29 +46,45 @@ class LogFile(NamedTuple):
     columns: LineColumns | None
 
 
+class LogFiles(NamedTuple):
+    """The bytes of several small log files, in the order in which they were read, and the lines
+    of them all as columns where Arrow could parse them."""
+
+    data: Sequence[bytes]
+    columns: JoinedColumns | None
+
+
+_Found: TypeAlias = LogFile | LogFiles
+
+
 def with_columns(files: Iterator[bytes]) -> Iterator[LogFile]:
     """The same files in the same order; threads parse large ones into columns.
 
     An error of `files` is raised after all files before it were yielded.
     """
+    for found in joined_with_columns(files, lambda _: False):
+        if isinstance(found, LogFile):
+            yield found
+
+
+def joined_with_columns(
+    newest_first: Iterator[bytes], may_join: Callable[[int], bool]
+) -> Iterator[LogFile | LogFiles]:
+    """The same files in the same order; threads parse large ones into columns, and small ones
+    many at once. Only those are joined whose place `may_join`.
+
+    An error of `newest_first` is raised after all files before it were yielded.
+    """
     failed: DeltaError | None = None
-    waiting: deque[tuple[bytes, PendingColumns]] = deque()
     with _Starter() as starter:
         try:
-            for data in files:
-                coming = starter.start(data) if len(data) >= LARGE_FILE else None
-                if coming is None:
-                    while waiting:
-                        yield starter.finish(*waiting.popleft())
-                    yield LogFile(data, None)
-                    continue
-                waiting.append((data, coming))
-                while sum(len(held) for held, _ in waiting) > _AHEAD:
-                    yield starter.finish(*waiting.popleft())
+            for at, data in enumerate(newest_first):
+                starter.take(data, joins=may_join(at))
+                yield from starter.finished(_AHEAD)
         except DeltaError as error:
             failed = error
-        while waiting:
-            yield starter.finish(*waiting.popleft())
+        starter.flush()
+        yield from starter.finished(0)
         if failed is not None:
             raise failed
 
@@ -64,6 +94,14 @@ def columns_of(data: bytes) -> LineColumns | None:
     return next(with_columns(iter([data]))).columns
 
 
+class _Waiting(NamedTuple):
+    """Files that are to be made use of; threads read those that have `begun`."""
+
+    size: int
+    finish: Callable[[], _Found]
+    begun: bool = False
+
+
 class _Starter(ExitStack):
     """Begins to read files into columns where that is worth it."""
 
@@ -71,20 +109,74 @@ class _Starter(ExitStack):
         super().__init__()
         self._reader: LineReader | None = None
         self._bytes = 0
-        self._misses = 0
+        self._misses: dict[type[_Found], int] = {LogFile: 0, LogFiles: 0}
+        self._waiting: deque[_Waiting] = deque()
+        # not begun yet
+        self._small: list[bytes] = []
+        self._small_bytes = 0
 
-    def start(self, data: bytes) -> PendingColumns | None:
+    def take(self, data: bytes, *, joins: bool) -> None:
+        """Begin with one file, or leave it to be joined with those after it."""
         self._bytes += len(data)
-        if self._bytes < ENOUGH or self._misses >= _MOST_MISSES:
-            return None
+        if joins and len(data) < LARGE_FILE and self._pays(LogFiles) and _holds_something(data):
+            self._small.append(data)
+            self._small_bytes += len(data)
+            if self._small_bytes >= JOINED:
+                self.flush()
+            return
+        self.flush()
+        if len(data) < LARGE_FILE or not self._pays(LogFile):
+            self._waiting.append(_Waiting(len(data), partial(LogFile, data, None)))
+            return
+        coming = self._line_reader().begin(data)
+        self._waiting.append(_Waiting(len(data), partial(self._finish, data, coming), begun=True))
+
+    def flush(self) -> None:
+        """Begin with the small files that there are."""
+        files, size = self._small, self._small_bytes
+        self._small, self._small_bytes = [], 0
+        if size < ENOUGH_JOINED or not self._pays(LogFiles):
+            for data in files:
+                self._waiting.append(_Waiting(len(data), partial(LogFile, data, None)))
+            return
+        coming = self._line_reader().begin_joined(files[::-1])
+        self._waiting.append(
+            _Waiting(size, partial(self._finish_joined, files, coming), begun=True)
+        )
+
+    def finished(self, ahead: int) -> Iterator[_Found]:
+        """The files that are made use of now: while more than `ahead` bytes are waiting, or
+        for one that nothing is to be waited for."""
+        waiting = self._waiting
+        while waiting and (not waiting[-1].begun or sum(found.size for found in waiting) > ahead):
+            yield waiting.popleft().finish()
+
+    def _pays(self, kind: type[_Found]) -> bool:
+        return self._bytes >= ENOUGH and self._misses[kind] < _MOST_MISSES
+
+    def _line_reader(self) -> LineReader:
         if self._reader is None:
             # it brings Arrow along, and a small table opens without it
             from explorer.log.commits.line_columns import LineReader  # noqa: PLC0415  # see above
 
             self._reader = self.enter_context(LineReader())
-        return self._reader.begin(data)
+        return self._reader
 
-    def finish(self, data: bytes, coming: PendingColumns) -> LogFile:
+    def _finish(self, data: bytes, coming: PendingColumns) -> LogFile:
         columns = coming.result()
-        self._misses = self._misses + 1 if columns is None else 0
+        self._count_miss(LogFile, missed=columns is None)
         return LogFile(data, columns)
+
+    def _finish_joined(
+        self, files: Sequence[bytes], coming: Future[JoinedColumns | None]
+    ) -> LogFiles:
+        columns = coming.result()
+        self._count_miss(LogFiles, missed=columns is None)
+        return LogFiles(files, columns)
+
+    def _count_miss(self, kind: type[_Found], *, missed: bool) -> None:
+        self._misses[kind] = self._misses[kind] + 1 if missed else 0
+
+
+def _holds_something(data: bytes) -> bool:
+    return bool(data) and not data.isspace()

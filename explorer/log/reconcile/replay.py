@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from explorer.log.actions.action_structs import FileActions
-    from explorer.log.commits.line_columns import LineColumns
+    from explorer.log.commits.line_columns import JoinedColumns, LineColumns
     from explorer.log.reconcile._deviations import Deviations
 
 
@@ -52,7 +52,8 @@ class DecidedKeys:
 
     A large log speaks of most files once. So the keys of files that were read into columns are
     not kept as texts: their hashes tell that none of them came before. As soon as one seems to
-    come again, the texts are made of the columns, and decide.
+    come again, the texts are made of the columns, and decide; then those of the files that
+    follow are kept too, for a log that removes what it added speaks of most files twice.
     """
 
     def __init__(self) -> None:
@@ -60,6 +61,7 @@ class DecidedKeys:
         # columns whose texts are not in `_held`, and the hashes of all these
         self._columns: list[tuple[pa.Array, Decider]] = []
         self._hashes: set[int] = set()
+        self._holds_all = False
 
     def get(self, key: str) -> Decider | None:
         """What decided a key, if anything did."""
@@ -76,12 +78,12 @@ class DecidedKeys:
     ) -> Sequence[bool] | None:
         """Take those of the keys, each of which is there once, that nothing has decided, and
         tell which they are: None for all of them. `column` has the same texts, if one does."""
-        hashes = list(map(hash, keys))
+        hashes = [] if self._holds_all else list(map(hash, keys))
         if not self._hashes.isdisjoint(hashes):
             self._hold_all()
         held = self._held
         if held.keys().isdisjoint(keys):
-            if column is None:
+            if column is None or self._holds_all:
                 held.update(dict.fromkeys(keys, decider))
             else:
                 self._columns.append((column, decider))
@@ -96,6 +98,7 @@ class DecidedKeys:
             self._held.update(dict.fromkeys(column.to_pylist(), decider))
         self._columns.clear()
         self._hashes.clear()
+        self._holds_all = True
 
 
 class ActionTaker(Protocol):
@@ -175,6 +178,18 @@ class Replay:
                 more = 0 if held is None else held.more + 1
                 self._paths_twice[kind, name] = _Twice(_shown(path), lines[-1], more)
 
+    def read_commits(
+        self, data: Sequence[bytes], names: Sequence[str], columns: JoinedColumns | None
+    ) -> None:
+        """Take the actions of several commits, newest first; from the `columns` of them all
+        where they were read into some, and each commit says each thing once."""
+        if self._take_rows is not None and columns is not None:
+            self._vectored = {}
+            if self._read_joined(columns, names[::-1], self._take_rows):
+                return
+        for text, name in zip(data, names, strict=True):
+            self.read_commit(text, name)
+
     def _settle(self) -> None:
         self._adds.settle()
         self._removes.settle()
@@ -242,11 +257,36 @@ class Replay:
             self._problems.append(_empty_file(name))
         return True
 
+    def _read_joined(
+        self,
+        columns: JoinedColumns,
+        names: Sequence[str],
+        take_rows: Callable[[FileAction, pa.RecordBatch], None],
+    ) -> bool:
+        """As `_read_columns`, of several commits, whose `names` are oldest first."""
+        # with Arrow, which a small table opens without
+        from explorer.log.reconcile._joined_commits import (  # noqa: PLC0415  # see above
+            newest_actions,
+            small_actions,
+        )
+
+        others, newest = small_actions(columns), newest_actions(columns)
+        if others is None or newest is None:
+            return False
+        for action, part in newest.items():
+            rows = self._decide(part, (action, names[0]))
+            if rows.num_rows:
+                take_rows(action, rows)
+        seen: dict[int, set[SmallKey]] = {}
+        for commit, number, body in reversed(others):
+            self._take_small(body, names[commit], number, seen.setdefault(commit, set()))
+        return True
+
     def _decide(self, part: FileActions, decider: Decider) -> pa.RecordBatch:
         """The rows whose files nothing newer has decided; each key stands once in its file."""
         column = part.rows.column("path") if part.keys_are_paths else None
         news = self._decided.add_all(part.keys, decider, column)
-        return part.rows if news is None else part.only(news)
+        return part.rows if news is None else part.only(news).rows
 
     def _take_small(
         self, action: Mapping[str, Any], name: str, number: int, seen: set[SmallKey]

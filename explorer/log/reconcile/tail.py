@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from explorer.errors import CorruptLogError, DeltaError, NotFoundError, Problem
 from explorer.log.actions.action_rows import ActionCollector, ActionRows
 from explorer.log.actions.fields import FileAction
-from explorer.log.commits.prefetched_columns import columns_of, with_columns
+from explorer.log.commits.prefetched_columns import LogFile, columns_of, joined_with_columns
 from explorer.log.folder.compactions import Step, UnusableCompactionError, plan_replay
 from explorer.log.folder.listing import Compaction
 from explorer.log.reconcile.replay import Replay
 from explorer.log.reconcile.small_actions import SmallActions
 from explorer.progress import UNWATCHED, Watch
-from explorer.protocol.filenames import LOG_FOLDER, render_commit_name, render_commit_path
+from explorer.protocol.filenames import LOG_FOLDER, render_commit_name
 from explorer.storage.ports import ReadStore
 
 if TYPE_CHECKING:
@@ -111,33 +111,47 @@ def replay_commit(data: bytes, version: int) -> Tail:
 
 def _replay(store: ReadStore, newest_first: Sequence[Step], watch: Watch) -> Tail:
     builder = _TailBuilder()
-    files = with_columns(store.read_many(map(_path, newest_first)))
-    untold = 0
-    for done, step in enumerate(newest_first):
-        if done % _PROGRESS_EVERY == 0 or untold >= _PROGRESS_BYTES:
+    files = joined_with_columns(
+        store.read_many(map(_path, newest_first)),
+        lambda at: not isinstance(newest_first[at], Compaction),
+    )
+    done, told, untold = 0, -_PROGRESS_EVERY, 0
+    while done < len(newest_first):
+        if done - told >= _PROGRESS_EVERY or untold >= _PROGRESS_BYTES:
             watch.step(done, len(newest_first), "Reading commits")
-            untold = 0
+            told, untold = done, 0
+        step = newest_first[done]
         try:
-            data, columns = next(files)
+            found = next(files)
         except DeltaError as error:
             if isinstance(step, Compaction):
                 raise UnusableCompactionError(step, error.problem) from error
             if isinstance(error, NotFoundError):
                 raise _vanished(step) from error
             raise
-        untold += len(data)
-        if isinstance(step, Compaction):
-            builder.read_compaction(data, step, columns)
+        if isinstance(found, LogFile):
+            untold += len(found.data)
+            done += 1
+            if isinstance(step, Compaction):
+                builder.read_compaction(found.data, step, found.columns)
+            else:
+                builder.read_commit(found.data, render_commit_name(step), found.columns)
         else:
-            builder.read_commit(data, render_commit_name(step), columns)
+            untold += sum(map(len, found.data))
+            # of commits alone
+            names = [_name(step) for step in newest_first[done : done + len(found.data)]]
+            done += len(names)
+            builder.read_commits(found.data, names, found.columns)
     compactions = tuple(step for step in newest_first if isinstance(step, Compaction))
     return replace(builder.build(), compactions=compactions)
 
 
+def _name(step: Step) -> str:
+    return step.name if isinstance(step, Compaction) else render_commit_name(step)
+
+
 def _path(step: Step) -> str:
-    if isinstance(step, Compaction):
-        return f"{LOG_FOLDER}/{step.name}"
-    return render_commit_path(step)
+    return f"{LOG_FOLDER}/{_name(step)}"
 
 
 def replay_json_checkpoint(data: bytes, name: str) -> Tail:

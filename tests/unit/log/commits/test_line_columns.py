@@ -18,6 +18,8 @@ from explorer.log.commits.line_columns import LineColumns, LineReader, read_line
 from tests.tables import FEATURE_PROTOCOL, Action, LogFolder, add, metadata, remove, vector
 
 _PARTS = {"partitionValues": {"part": "a b", "day": "2026-01-01"}}
+_PART = {"partitionValues": {"part": "a b"}}
+_DAY = {"partitionValues": {"day": "2026-01-01"}}
 _STATS = '{"numRecords":3,"minValues":{"id":1,"text":"\\"ä\\u2028\\\\"}}'
 _USUAL: list[Action] = [
     *(add(f"part={n}/{n}.parquet", stats=_STATS, **_PARTS) for n in range(20)),
@@ -47,15 +49,19 @@ def _answer(root: Path) -> Any:
 
 @pytest.fixture
 def both_ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], Any]:
-    """What a table says line by line, having said the same by columns."""
+    """What a table says line by line, having said the same by columns of each commit and of
+    several at once."""
 
     def ask(root: Path) -> Any:
-        for name in ("LARGE_FILE", "ENOUGH"):
+        for name in ("LARGE_FILE", "ENOUGH", "ENOUGH_JOINED"):
             monkeypatch.setattr(prefetched_columns, name, 0)
         by_columns = _answer(root)
         monkeypatch.setattr(prefetched_columns, "LARGE_FILE", sys.maxsize)
+        joined = _answer(root)
+        monkeypatch.setattr(prefetched_columns, "ENOUGH_JOINED", sys.maxsize)
         by_lines = _answer(root)
         assert by_columns == by_lines
+        assert joined == by_lines
         return by_lines
 
     return ask
@@ -67,6 +73,22 @@ def _commit(root: Path, *texts: bytes) -> Path:
     for version, text in enumerate(texts, 1):
         log.write(f"{version:020}.json", text)
     return log.root
+
+
+_LAST = _USUAL[-1]
+_MIDDLE = _line(_USUAL[10])
+
+
+def _instead(line: bytes) -> bytes:
+    """A usual commit with something else on one line."""
+    return _text(_USUAL).replace(_MIDDLE, line)
+
+
+def _with(old: bytes, new: bytes) -> bytes:
+    """A usual commit with something else in one place."""
+    changed = _MIDDLE.replace(old, new)
+    assert changed != _MIDDLE
+    return _instead(changed)
 
 
 READ: dict[str, bytes] = {
@@ -111,25 +133,20 @@ READ: dict[str, bytes] = {
     "bare objects": b'{"add":{"path":"a"}}\n{"remove":{"path":"b"}}\n',
     "no partitions": _text(add(f"{n}") for n in range(9)),
     "no file at all": _text([{"txn": {"appId": "app", "version": 1}}]),
+    "no partition values": _instead(_line({"add": {"path": "x", "size": 1}})),
+    "partition values that are null": _instead(_line(add("x", partitionValues=None))),
+    "a partition value that is null": _with(b'"a b"', b"null"),
+    "a partition value that is missing": _with(b'"part":"a b",', b""),
+    "one missing and another null": _text(
+        [*_USUAL, add("n", partitionValues={"part": None, "day": "x"}), add("m", **_PART)]
+    ),
+    "tags of some": _text([*(add(f"{n}") for n in range(3)), add("t", tags={"a": "b"}), add("u")]),
+    "other tags": _text([*(add(f"{n}", tags={"a": "b"}) for n in range(3)), add("t", tags={})]),
+    "another partition column": _text([*_USUAL, add("x", partitionValues={"more": "x"})]),
+    "tags that are null": _text(add(f"{n}", tags={"a": None, "b": "c"}) for n in range(3)),
     "the largest numbers": _text([add("a", size=2**63 - 1), add("b", size=-(2**63))]),
 }
 """What is read into columns."""
-
-_LAST = _USUAL[-1]
-_MIDDLE = _line(_USUAL[10])
-
-
-def _instead(line: bytes) -> bytes:
-    """A usual commit with something else on one line."""
-    return _text(_USUAL).replace(_MIDDLE, line)
-
-
-def _with(old: bytes, new: bytes) -> bytes:
-    """A usual commit with something else in one place."""
-    changed = _MIDDLE.replace(old, new)
-    assert changed != _MIDDLE
-    return _instead(changed)
-
 
 LEFT: dict[str, bytes] = {
     "an unknown field": _instead(_line(add("x", **_PARTS, whatKind="new"))),
@@ -171,13 +188,22 @@ LEFT: dict[str, bytes] = {
     "cut off": _text(_USUAL)[:-9],
     "a null for an add": _instead(b'{"add":null}'),
     "a list for an add": _instead(b'{"add":[]}'),
-    "a partition value that is null": _with(b'"a b"', b"null"),
-    "a partition value that is missing": _with(b'"part":"a b",', b""),
+    "a partition value that is null here and missing there": _text(
+        [*_USUAL, add("n", partitionValues={"part": None, "day": "x"}), add("m", **_DAY)]
+    ),
+    "a partition value that is missing, another null with a space": _text(
+        [*_USUAL, add("n", partitionValues={"part": None, "day": "x"}), add("m", **_PART)]
+    ).replace(b'"part":null', b'"part": null'),
+    "a null that may be of a tag": _text(
+        [add("t", tags={"part": None}, **_PARTS), add("m", tags={"part": "x"}, **_DAY)]
+    ),
+    "a partition column with the name of a field": _text(
+        [add("a", partitionValues={"tags": "x"}), add("b", partitionValues={"tags": None})]
+    ),
     "a partition value that is a number": _with(b'"a b"', b"1"),
-    "another partition column": _with(b'"part":"a b"', b'"part":"a b","more":"x"'),
-    "no partition values": _instead(_line({"add": {"path": "x", "size": 1}})),
-    "tags of some": _text([*(add(f"{n}") for n in range(3)), add("t", tags={"a": "b"}), add("u")]),
-    "other tags": _text([*(add(f"{n}", tags={"a": "b"}) for n in range(3)), add("t", tags={})]),
+    "another partition column": _text(
+        [*_USUAL[:2], add("x", partitionValues={"more": "x"}), *_USUAL[3:]]
+    ),
     "a vector without a place": _text(
         [*_USUAL, add("v", **_PARTS, deletionVector={"storageType": "u"})]
     ),
