@@ -321,6 +321,8 @@ def test_numbers_of_an_identity_column_are_given_once_and_go_on(
     numbers = [row["number"] for row in sorted(rows, key=lambda row: row["id"])]
     assert len(rows) == len(set(numbers)) == 160
     assert all((number - start) % step == 0 for number in numbers)
+    # four tasks with as many rows each leave no gap
+    assert {(number - start) // step for number in numbers[:100]} == {*range(100)}
     ends = [0, 100, 150, 152, 160]
     groups = [numbers[first:last] for first, last in itertools.pairwise(ends)]
     for earlier, later in itertools.pairwise(groups):  # beyond all that were given before
