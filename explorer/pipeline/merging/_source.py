@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
@@ -54,6 +54,8 @@ class SparkSource:
     frame: DataFrame = field(repr=False)
     num_rows: int
     is_small: bool
+    ends: Mapping[KeyPair, tuple[Any, Any]] = field(default_factory=dict, repr=False)
+    """The least and the greatest value in the columns of some pairs."""
 
     @property
     def session(self) -> SparkSession:
@@ -67,29 +69,58 @@ class SparkSource:
         single values are worth knowing, where they are few."""
         if not pairs or not self.num_rows:
             return {}
-        from pyspark.sql import functions as fn
-
-        asked: list[Column] = []
-        for at, pair in enumerate(pairs):
-            value = value_of(pair)
-            asked += [fn.min(value).alias(f"{at}.least"), fn.max(value).alias(f"{at}.greatest")]
-        with watched(self.session, watch, _ASKING):
-            ends = self.frame.agg(*asked).toArrow()
-            found = {}
-            for at, pair in enumerate(pairs):
-                values = self._values(pair) if pair.target.path[0] in listed else None
-                with contextlib.suppress(ValueError, OverflowError):  # a day without a Python name
-                    found[pair] = KeyFacts(
-                        least=ends.column(2 * at)[0].as_py(),
-                        greatest=ends.column(2 * at + 1)[0].as_py(),
-                        values=None if values is None else tuple(values.to_pylist()),
-                    )
+        ends = dict(self.ends)
+        if new := [pair for pair in pairs if pair not in ends]:
+            with watched(self.session, watch, _ASKING):
+                ends |= _read_ends(self.frame.agg(*_ask_ends(new)).toArrow(), new)
+        found = {}
+        for pair in pairs:
+            if pair not in ends:
+                continue
+            least, greatest = ends[pair]
+            values: tuple[Any, ...] | None = None
+            if least is None:
+                values = ()
+            elif least == greatest:
+                values = (least,)
+            elif pair.target.path[0] in listed:
+                with watched(self.session, watch, _ASKING):
+                    values = self._values(pair)
+            found[pair] = KeyFacts(least=least, greatest=greatest, values=values)
         return found
 
-    def _values(self, pair: KeyPair) -> pa.ChunkedArray | None:
+    def _values(self, pair: KeyPair) -> tuple[Any, ...] | None:
         some = self.frame.select(value_of(pair).alias("value")).distinct().limit(MOST_VALUES + 1)
         values = some.toArrow().column(0).drop_null()
-        return values if len(values) <= MOST_VALUES else None
+        if len(values) > MOST_VALUES:
+            return None
+        with contextlib.suppress(*_NAMELESS):
+            return tuple(values.to_pylist())
+        return None
+
+
+_NAMELESS: Final = (ValueError, OverflowError)
+"""What Python raises for days that it has no name for."""
+
+
+def _ask_ends(pairs: Sequence[KeyPair]) -> list[Column]:
+    from pyspark.sql import functions as fn
+
+    asked: list[Column] = []
+    for at, pair in enumerate(pairs):
+        value = value_of(pair)
+        asked += [fn.min(value).alias(f"{at}.least"), fn.max(value).alias(f"{at}.greatest")]
+    return asked
+
+
+def _read_ends(told: pa.Table, pairs: Sequence[KeyPair]) -> dict[KeyPair, tuple[Any, Any]]:
+    """What `_ask_ends` asked for, where Python has a name for it; its columns come first."""
+    found = {}
+    for at, pair in enumerate(pairs):
+        with contextlib.suppress(*_NAMELESS):
+            least, greatest = (told.column(2 * at + more)[0].as_py() for more in (0, 1))
+            found[pair] = (least, greatest)
+    return found
 
 
 def value_of(pair: KeyPair) -> Column:
@@ -109,10 +140,11 @@ def read_once(
     store: WriteStore,
     name: str,
     rows: ArrowRows | SparkRows,
+    pairs: Sequence[KeyPair],
     watch: Watch,
 ) -> Iterator[SparkSource]:
     """The rows of a source, while inside; `name` is the statement's, for files that carry rows of
-    Arrow to the tasks."""
+    Arrow to the tasks. Of `pairs` the ends are asked with what else has to be known at once."""
     with contextlib.ExitStack() as stack:
         if isinstance(rows, SparkRows):
             frame = rows.frame
@@ -125,14 +157,16 @@ def read_once(
             numbered = frame.select("*", fn.monotonically_increasing_id().alias(SOURCE_ROW))
             held = numbered.localCheckpoint(eager=True)
             stack.callback(_forget, held)
-            count, size = _size(held, rows.schema)
+            count, size, ends = _look(held, rows.schema, pairs)
         yield SparkSource(
-            schema=rows.schema, frame=held, num_rows=count, is_small=size <= _MOST_SENT
+            schema=rows.schema, frame=held, num_rows=count, is_small=size <= _MOST_SENT, ends=ends
         )
 
 
-def _size(frame: DataFrame, schema: StructType) -> tuple[int, int]:
-    """How many rows there are, and about how many bytes these take."""
+def _look(
+    frame: DataFrame, schema: StructType, pairs: Sequence[KeyPair]
+) -> tuple[int, int, dict[KeyPair, tuple[Any, Any]]]:
+    """How many rows there are, about how many bytes these take, and the ends of pairs."""
     from pyspark.sql import functions as fn
 
     width = 24  # of a row without columns
@@ -145,9 +179,11 @@ def _size(frame: DataFrame, schema: StructType) -> tuple[int, int]:
         else:
             text = fn.to_json(fn.struct(fn.col(quoted(item.name))))
             asked.append(fn.sum(fn.octet_length(text)).alias(str(at)))
-    found = frame.agg(*asked).toArrow().to_pylist()[0]
-    count = int(found.pop("rows"))
-    return count, count * width + sum(int(value or 0) + 16 * count for value in found.values())
+    told = frame.agg(*_ask_ends(pairs), *asked).toArrow()
+    sizes = told.select(range(2 * len(pairs), told.num_columns)).to_pylist()[0]
+    count = int(sizes.pop("rows"))
+    size = count * width + sum(int(value or 0) + 16 * count for value in sizes.values())
+    return count, size, _read_ends(told, pairs)
 
 
 def _is_text(data_type: DataType) -> bool:

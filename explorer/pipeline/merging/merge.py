@@ -25,6 +25,7 @@ from explorer.table.times import utc_time
 from explorer.transaction.conflicts import Conflict
 from explorer.transaction.read_version import read_version_of
 from explorer.writing.merging.clauses import MergeClause, MergeRequest, check_request
+from explorer.writing.merging.keys import asked_pairs, read_conditions
 from explorer.writing.merging.names import Names
 from explorer.writing.merging.resolving import ResolvedMerge, resolve_merge
 from explorer.writing.merging.told import MERGE, merge_parameters
@@ -253,13 +254,13 @@ class _Job:
         return SparkMerge(
             statement=statement,
             merge=resolved,
-            source=self._source(),
+            source=self._source(resolved),
             reads_target=bool(self.reads_target),
             watch=merge.watch,
             began=began,
         ).run()
 
-    def _source(self) -> SparkSource:
+    def _source(self, resolved: ResolvedMerge) -> SparkSource:
         """The rows of the source, which are read when they are first asked for."""
         if self.source is None:
             from explorer.pipeline.jobs.visibility import check_visible  # noqa: PLC0415
@@ -274,6 +275,7 @@ class _Job:
             )
             check_visible(session, merge.store)
             name = str(uuid4())
-            reading = read_once(session, merge.store, name, rows, merge.watch)
+            pairs = asked_pairs(read_conditions(resolved.on, resolved.names), resolved.names)
+            reading = read_once(session, merge.store, name, rows, pairs, merge.watch)
             self.source = self.stack.enter_context(reading)
         return self.source
