@@ -231,12 +231,15 @@ class ParquetPart:
         rows = self.metadata.row_group(group).num_rows
         with self._open([group], [*path, *unique]) as file, unusable_if_unreadable(self.path):
             vectors: pa.Table | None = None
+            if rows <= ROWS_AT_ONCE:
+                # of a small group each call of the reader costs more than the values
+                found = self._read(file, group, [*path, *unique])
+                if self.has(action, "deletionVector") and _holds_vectors(found, action):
+                    vectors = self._columns(rows, action, ["deletion_vector"], found)
+                return self._columns(rows, action, ["path"], found), vectors
             if self.has(action, "deletionVector") and self._has_vectors(file, group, action):
                 found = self._read(file, group, unique)
                 vectors = self._columns(rows, action, ["deletion_vector"], found)
-            if rows <= ROWS_AT_ONCE:
-                found = self._read(file, group, path)
-                return self._columns(rows, action, ["path"], found), vectors
             # decoded as a whole they would take twice the memory that they need
             pieces = self._stream(file, group, path, _PATHS_AT_ONCE)
             paths = [self._columns(len(some), action, ["path"], some) for some in pieces]
@@ -250,10 +253,9 @@ class ParquetPart:
             return self._has_vectors(file, group, action)
 
     def _has_vectors(self, file: ParquetReader, group: int, action: FileAction) -> bool:
-        column = self._read(file, group, [f"{action}.deletionVector.storageType"]).column(action)
+        found = self._read(file, group, [f"{action}.deletionVector.storageType"])
         with unusable_if_unreadable(self.path):
-            vectors = pc.struct_field(column, "deletionVector")
-            return bool(vectors.null_count < len(vectors))
+            return _holds_vectors(found, action)
 
     def _columns(
         self, rows: int, action: FileAction, columns: Sequence[str], table: pa.Table | None
@@ -367,6 +369,12 @@ def open_part(
 def _rows_with(actions: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     """The rows that have such an action."""
     return actions.filter(pc.is_valid(pc.struct_field(actions, _WITNESS[name])))
+
+
+def _holds_vectors(found: pa.Table, action: FileAction) -> bool:
+    """Whether any of the actions has a deletion vector."""
+    vectors = pc.struct_field(found.column(action), "deletionVector")
+    return bool(vectors.null_count < len(vectors))
 
 
 def _last(mask: pa.ChunkedArray) -> int:

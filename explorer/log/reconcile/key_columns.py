@@ -19,6 +19,15 @@ _AT, _NUL = (string_column(["@", "\0"])[at] for at in range(2))
 
 
 _VECTOR = "deletion_vector"
+_UNIQUE = ("storage_type", "path_or_inline_dv", "offset")
+"""What the unique id of a vector is made of."""
+
+_ID = r"(?s)\x00.*"
+"""The NUL in a key, and the unique id behind it."""
+
+_FEW_KEYS = 10_000
+"""To look through more of them for each row group would take longer than it saves."""
+
 KEY_COLUMNS = ("path", _VECTOR)
 """The columns of an action that its key is made of."""
 
@@ -28,15 +37,18 @@ class GroupKeys:
     """The paths and keys of some rows of a checkpoint.
 
     The key of a file without a vector is its path, so that keys of their own are held only of
-    those with one: `vectored` marks these rows, None where there are none, and `unique` are
-    their keys. `plain` are the keys of all others, and the same object as `paths` where none
-    has another form.
+    those with one: `vectored` marks these rows, None where there are none, and `vectors` are
+    what their unique ids are made of. `plain` are the keys of all others, and the same object
+    as `paths` where none has another form.
+
+    Keys with a vector are made where they are looked for: texts of all of them would take as
+    long as reading the paths, and be as large.
     """
 
     paths: pa.ChunkedArray
     plain: pa.ChunkedArray
     vectored: pa.BooleanArray | None = None
-    unique: pa.Array | None = None
+    vectors: pa.StructArray | None = None
 
     @property
     def has_vectors(self) -> bool:
@@ -47,8 +59,8 @@ class GroupKeys:
     def nbytes(self) -> int:
         """What holding them costs."""
         held = [self.paths, *([] if self.plain is self.paths else [self.plain])]
-        if self.vectored is not None and self.unique is not None:
-            held += [self.vectored, self.unique]
+        if self.vectored is not None and self.vectors is not None:
+            held += [self.vectored, self.vectors]
         return sum(int(column.nbytes) for column in held)
 
     @property
@@ -56,15 +68,16 @@ class GroupKeys:
         """The key of every row, null where there is no path."""
         if self.vectored is None:
             return self.plain
+        unique = keys_of_arrays(self._vectored_paths, self.vectors)
         plain = in_one_piece(self.plain)
-        return pa.chunked_array([pc.replace_with_mask(plain, self.vectored, self.unique)])
+        return pa.chunked_array([pc.replace_with_mask(plain, self.vectored, unique)])
 
     def among(self, keys: pa.ChunkedArray) -> pa.ChunkedArray:
         """Which rows have one of these keys."""
         hits = pc.is_in(self.plain, value_set=keys)
         if self.vectored is None:
             return hits
-        return self._with_unique(hits, pc.is_in(self.unique, value_set=keys))
+        return self._with_unique(hits, _among_vectored(self._vectored_paths, self.vectors, keys))
 
     def among_others(self, keys: pa.ChunkedArray, without: pa.ChunkedArray) -> pa.ChunkedArray:
         """Which rows have one of these keys, of those that `without` does not keep."""
@@ -76,13 +89,18 @@ class GroupKeys:
                 hits = pc.replace_with_mask(hits, hits, pc.is_in(some.filter(hits), value_set=keys))
             chunks.append(hits)
         found = pa.chunked_array(chunks, pa.bool_())
-        if self.vectored is None or self.unique is None:
+        if self.vectored is None or self.vectors is None:
             return found
         hits = pc.invert(in_one_piece(without).filter(self.vectored))
         if hits.true_count:
-            some = self.unique.filter(hits)
-            hits = pc.replace_with_mask(hits, hits, pc.is_in(some, value_set=keys))
+            paths, vectors = self._vectored_paths.filter(hits), self.vectors.filter(hits)
+            hits = pc.replace_with_mask(hits, hits, _among_vectored(paths, vectors, keys))
         return self._with_unique(found, hits)
+
+    @property
+    def _vectored_paths(self) -> pa.Array:
+        """The keys, without their unique ids, of the rows with a vector."""
+        return in_one_piece(self.plain.filter(self.vectored))
 
     def _with_unique(self, plain: pa.ChunkedArray, unique: pa.BooleanArray) -> pa.ChunkedArray:
         """One answer of those for the rows without a vector and those with one."""
@@ -121,9 +139,7 @@ def keys_of_arrays(paths: pa.Array, vectors: pa.Array | None) -> pa.Array:
     paths = _normalised(paths)
     if vectors is None or vectors.null_count == len(vectors):
         return paths
-    kind, inline, offset = (
-        pc.struct_field(vectors, name) for name in ("storage_type", "path_or_inline_dv", "offset")
-    )
+    kind, inline, offset = (pc.struct_field(vectors, name) for name in _UNIQUE)
     suffix = pc.coalesce(
         pc.binary_join_element_wise(_AT, pc.cast(offset, pa.string()), EMPTY), EMPTY
     )
@@ -142,8 +158,25 @@ def keys_of_rows(rows: pa.Table, vectors: pa.Table | None) -> GroupKeys:
         return keys
     found = in_one_piece(vectors.column(_VECTOR))
     vectored = found.is_valid()
-    paths = in_one_piece(keys.plain.filter(vectored))
-    return replace(keys, vectored=vectored, unique=keys_of_arrays(paths, found.drop_null()))
+    parts = [pc.struct_field(found, name).filter(vectored) for name in _UNIQUE]
+    return replace(
+        keys, vectored=vectored, vectors=pa.StructArray.from_arrays(parts, names=_UNIQUE)
+    )
+
+
+def _among_vectored(
+    paths: pa.Array, vectors: pa.StructArray | None, keys: pa.ChunkedArray
+) -> pa.BooleanArray:
+    """Which of these paths have, together with their vectors, one of the keys."""
+    maybe = paths.is_valid()
+    if len(keys) <= _FEW_KEYS:
+        # most paths are in no key with a vector, and need no text of their own
+        unique = keys.filter(pc.match_substring_regex(keys, _ID))
+        maybe = pc.is_in(paths, value_set=pc.replace_substring_regex(unique, _ID, ""))
+    if not maybe.true_count or vectors is None:
+        return maybe
+    found = keys_of_arrays(paths.filter(maybe), vectors.filter(maybe))
+    return pc.replace_with_mask(maybe, maybe, pc.is_in(found, value_set=keys))
 
 
 def parts_of(
