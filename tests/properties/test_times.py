@@ -37,8 +37,8 @@ def _expected(text: str | None, kind: pa.DataType) -> int | None:
         if zone not in {"", "z", "Z"}:
             return None
         text = text[: len(text) - len(zone)]
-    elif not zone:
-        text += "Z"
+    elif zone in {"", "z"}:
+        text = text[: len(text) - len(zone)] + "Z"
     return _read(re.sub(r"(\.[0-9]{6})[0-9]+", r"\1", text), kind)
 
 
@@ -107,6 +107,7 @@ def _texts(draw: st.DrawFn) -> list[str | None]:
 @example(texts=["2023-02-28T23:59:59.999Z", "2023-02-29T00:00:00.000Z"])
 @example(texts=["0000-01-01T00:00:00Z", "9999-12-31T23:59:59Z", None])
 @example(texts=["0000-01-01", "9999-12-31", None, "1970-01-01"])
+@example(texts=["1900-01-01T00:00:00z", "1900-01-01T00:00:00.000000ZZ"])
 @example(texts=["1900-02-29", "2100-03-31"])
 @example(texts=["2024-00-10", "2024-01-00"])
 def test_many_times_say_what_each_of_them_says_alone(name: str, texts: list[str | None]) -> None:

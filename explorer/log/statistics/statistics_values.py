@@ -110,5 +110,5 @@ def _with_zone(texts: pa.Array) -> pa.Array:
 
 
 def _without_zone(texts: pa.Array) -> pa.Array:
-    # some writers put a Z behind the time on the wall
-    return pc.replace_substring_regex(texts, "[zZ]$", "")
+    # some writers put a Z behind the time on the wall; two are no zone
+    return pc.replace_substring_regex(texts, "([^zZ])[zZ]$", r"\1")
