@@ -282,6 +282,8 @@ class RandomTable:
             return {"mode": "overwrite"}, rows
         if item["type"] not in {"string", "long", "integer", "short", "byte"}:
             return {"mode": "overwrite"}, rows
+        if isinstance(value, str) and not {"'", "\\"}.isdisjoint(value):
+            return {"mode": "overwrite"}, rows  # parsers disagree, so that it needs Spark
         for row in rows:
             row[name] = given
         where = f"{_quoted(name)} IS NULL" if value is None else f"{_quoted(name)} = {_sql(value)}"
@@ -402,4 +404,4 @@ def _quoted(name: str) -> str:
 def _sql(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return f"'{value}'"
