@@ -28,10 +28,11 @@ from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.registry import is_catalog_managed
 from explorer.protocol.properties import ignored_properties, validate_properties
 from explorer.protocol.schema import StructType
+from explorer.protocol.utc_times import iso_time
 from explorer.table.readable import is_of_the_log, newest_readable
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
-from explorer.table.times import iso_time, utc_time
+from explorer.table.times import utc_time
 
 _FIGURES = (
     "num_files",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from explorer.table.times import utc_time
-
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -28,6 +26,8 @@ def plain_rows(frame: pa.Table, limit: int | None = None) -> Iterator[dict[str, 
 def _plain_column(column: pa.Array) -> list[Any]:
     # not at the top: loading pyarrow takes longest, and `--help` does without
     from pyarrow.types import is_map, is_timestamp  # noqa: PLC0415
+
+    from explorer.table.times import utc_time  # noqa: PLC0415  # which loads the log's modules
 
     if is_timestamp(column.type):
         # by way of numbers: pyarrow would import pandas to make a datetime

@@ -27,3 +27,8 @@ def render_times(moments: Sequence[datetime | None], unknown: str) -> list[str]:
 def _utc(moment: datetime, unit: str) -> str:
     # not by strftime, which writes years before 1000 with fewer digits
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(" ", unit)
+
+
+def iso_time(time: datetime) -> str:
+    """ISO 8601 in UTC to the millisecond: `2026-11-01T10:22:03.125Z`."""
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

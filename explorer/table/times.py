@@ -30,7 +30,7 @@ from explorer.protocol.filenames import (
     render_commit_name,
     render_commit_path,
 )
-from explorer.protocol.utc_times import render_second
+from explorer.protocol.utc_times import iso_time, render_second
 from explorer.storage.ports import ReadStore
 
 CLOCK_TOLERANCE_MS = 5 * 60_000
@@ -136,11 +136,6 @@ def utc_time(milliseconds: int) -> datetime:
     """Milliseconds since the epoch as an aware UTC time; the nearest representable one
     where the log claims more."""
     return EPOCH + timedelta(milliseconds=min(max(milliseconds, _FIRST_MS), _LAST_MS))
-
-
-def iso_time(time: datetime) -> str:
-    """ISO 8601 in UTC to the millisecond: `2026-11-01T10:22:03.125Z`."""
-    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def shown_time(milliseconds: int) -> str:

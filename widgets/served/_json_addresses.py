@@ -25,8 +25,8 @@ from explorer.answers.registry import ANSWERS
 from explorer.cli.printing.failures import describe_bug
 from explorer.errors import DeltaError, InvalidArgumentError, Problem, UnsupportedError
 from explorer.inspect.answer import Answer, Kind, Parameter, Question
+from explorer.protocol.utc_times import iso_time
 from explorer.table.counts import count
-from explorer.table.times import iso_time
 from widgets.served._authentication import Authentication
 from widgets.served._headers import BARE_POLICY
 from widgets.served._session_page import comes_from_elsewhere

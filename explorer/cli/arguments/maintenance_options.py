@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from inspect import Signature, signature
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -139,9 +140,11 @@ def changing_verb(operation: Operation) -> Callable[[Planner], Callable[..., Non
     what happens with and without `--apply`."""
 
     def make(planner: Planner) -> Callable[..., None]:
+        # the annotation of `table` is not used, and to evaluate it loads all that reads a log
+        names = {"explorer": SimpleNamespace(Table=object)}
         own = [
             found
-            for name, found in signature(planner, eval_str=True).parameters.items()
+            for name, found in signature(planner, eval_str=True, locals=names).parameters.items()
             if name not in {"table", "progress", "state_dir"}
         ]
 

@@ -10,7 +10,6 @@ from rich.console import Console
 
 from explorer.cli.printing.listings import Column, Row, count_fitting, print_listing
 from explorer.cli.printing.wording import printable
-from explorer.rows.row_values import row_objects, write_plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,6 +24,11 @@ _CHANGE_COLUMNS = ("_change_type", "_commit_version")
 def list_rows(console: Console, rows: pa.Table) -> int:
     """All rows with as many of the first columns as fit with their whole names; how many do
     not."""
+    from explorer.rows.row_values import (  # noqa: PLC0415  # `--help` prints no rows
+        row_objects,
+        write_plain,
+    )
+
     names = rows.column_names[:_MOST_COLUMNS]
     found = list(row_objects(rows.select(names), write_plain))
     columns = [_column(name, found) for name in names]
