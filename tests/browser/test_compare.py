@@ -38,7 +38,7 @@ def test_versions_are_typed_and_the_back_button_goes_back(
 
 
 def test_a_commit_is_compared_with_the_one_before(page: Page, server: Server, shop: Path) -> None:
-    page.goto(server.address(table=shop, version=50))
+    page.goto(server.address(table=shop, version=50, view="timeline"))
     page.get_by_role("button", name="Compare with previous").click()
     expect(page.get_by_text("From version 49 to 50:", exact=False)).to_be_visible()
     page.get_by_role("button", name="Show what it would do").click()

@@ -18,7 +18,7 @@ def test_a_version_that_is_written_meanwhile_is_offered_and_the_place_is_kept(
     log = LogFolder(tmp_path / "orders")
     log.commit(0, [PROTOCOL, metadata(name="orders"), add("a.parquet")])
     page.goto(server.address(table=log.root, view="timeline"))
-    expect(page.get_by_text("All 1 commit of the log is shown.")).to_be_visible()
+    expect(page.get_by_text("The log has 1 commit.")).to_be_visible()
     page.get_by_role("searchbox", name="Filter commits").fill("WRI")
     expect(page).to_have_url(re.compile("only=text"))
     place = query(page)

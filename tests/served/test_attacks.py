@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.browser.chromium import WAIT_MS
 from tests.served.conftest import PASSWORDS, Server, wait_for
 from tests.unit.widgets.orders import Orders
-from widgets.state import VIEW_TITLES
+from widgets.state import VIEW_TITLES, VIEWS
 
 # what the server refuses, the plain clients of this folder try each day
 pytestmark = pytest.mark.turns(one_in=3)
@@ -146,7 +146,7 @@ def test_nothing_of_the_page_is_blocked_by_its_own_policy(
     anna: Watched, tables: dict[str, Orders]
 ) -> None:
     page = anna.maintain(tables["orders"])
-    for title in VIEW_TITLES.values():
+    for title in (title for view, title in VIEW_TITLES.items() if view in VIEWS):
         page.get_by_role("navigation").get_by_text(title, exact=True).first.click()
         page.wait_for_timeout(600)  # what a view loads by itself, it loads now
     assert anna.blocked == []

@@ -189,15 +189,23 @@ def test_both_ways_to_the_kept_files_agree_on_real_tables(
 ) -> None:
     opened = explorer.open_table(place_table(table, tmp_path))
     kept = kept_files(opened.snapshot(), 0)
-    newest = read_events(opened.store, opened.listing()).newest.to_pylist()
+    events = read_events(opened.store, opened.listing())
+    newest = events.newest.to_pylist()
     live = [row for row in newest if row["kind"] == ADD]
     assert len(live) == opened.snapshot().num_files
-    stay = [row for row in newest if row["kind"] == ADD or (row["time"] or 0) > 0]
-    columns = {name: [row[name] for row in stay] for name in ("path", "deletion_vector")}
-    again = pa.table(columns, pa.schema([("path", pa.string()), ("deletion_vector", VECTOR)]))
-    assert set(places_of(again, opened.uri).inside.to_pylist()) == set(
-        kept.places.inside.to_pylist()
-    )
+
+    def places(rows: list[dict[str, object]]) -> set[str]:
+        columns = {name: [row[name] for row in rows] for name in ("path", "deletion_vector")}
+        table = pa.table(columns, pa.schema([("path", pa.string()), ("deletion_vector", VECTOR)]))
+        return set(places_of(table, opened.uri).inside.to_pylist())
+
+    again = places([row for row in newest if row["kind"] == ADD or (row["time"] or 0) > 0])
+    # a checkpoint may leave out what its own commit removed (Checkpoints: expired tombstones)
+    first = events.first if events.num_base else -1
+    spared = places([r for r in newest if r["kind"] == REMOVE and r["version"] == first])
+    found = set(kept.places.inside.to_pylist())
+    assert found <= again
+    assert again - found <= spared
 
 
 def test_file_named_by_another_place_is_kept_by_its_name() -> None:

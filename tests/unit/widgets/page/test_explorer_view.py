@@ -255,7 +255,7 @@ def test_a_refused_table_shows_everything_but_its_files(tmp_path: Path, no_surpr
     assert "fromTheFuture" in page.html
     assert "files not readable" in page.html
     page.state.view = "timeline"
-    assert "All 1 commit of the log is shown." in page.html
+    assert "The log has 1 commit." in page.html
     page.state.view = "protocol"
     assert "unknown to this release" in page.html
     page.state.view = "files"
