@@ -1,8 +1,4 @@
-"""Phrases that do not come back, because readers had to decode them.
-
-What still stands somewhere is counted by folder in `STILL`, so that it shrinks: whoever mends one
-takes its number down, and the line away with the last.
-"""
+"""Phrases that do not come back, because readers had to decode them."""
 
 from __future__ import annotations
 
@@ -92,9 +88,6 @@ PHRASES = {
     ),
 }
 
-# How many a folder still has, and who takes them away.
-STILL: dict[str, dict[str, int]] = {}
-
 
 def _texts() -> dict[str, str]:
     paths = [path for top in TOPS for path in (ROOT / top, *(ROOT / top).rglob("*"))]
@@ -112,17 +105,9 @@ TEXTS = _texts()
 @pytest.mark.parametrize("phrase", PHRASES)
 def test_a_phrase_that_had_to_be_decoded_does_not_come_back(phrase: str) -> None:
     pattern, better = PHRASES[phrase]
-    places: dict[str, list[str]] = {"": [], **{folder: [] for folder in STILL}}
-    for name, text in TEXTS.items():
-        folder = next((folder for folder in STILL if name.startswith(folder)), "")
-        places[folder] += [
-            f"{name}:{text.count(chr(10), 0, found.start()) + 1}: {found[0]}"
-            for found in re.finditer(pattern, text)
-        ]
-    for folder, found in places.items():
-        allowed = STILL.get(folder, {}).get(phrase, 0)
-        assert len(found) <= allowed, f"write `{better}`:\n" + "\n".join(found)
-
-
-def test_what_still_stands_is_of_these_phrases() -> None:
-    assert {phrase for counts in STILL.values() for phrase in counts} <= PHRASES.keys()
+    places = [
+        f"{name}:{text.count(chr(10), 0, found.start()) + 1}: {found[0]}"
+        for name, text in TEXTS.items()
+        for found in re.finditer(pattern, text)
+    ]
+    assert not places, f"write `{better}`:\n" + "\n".join(places)
