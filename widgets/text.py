@@ -53,6 +53,24 @@ def cut_middle(text: str, limit: int) -> str:
     return text[: limit - 1 - tail] + "\N{HORIZONTAL ELLIPSIS}" + text[-tail:]
 
 
+def cut_path(path: str, limit: int) -> str:
+    """At most `limit` characters of a data file's path, from which it can be told from others.
+
+    Names of writers begin alike or with what is random, and end alike: of a name the end goes
+    and its ending stays, of folders the middle.
+    """
+    text = visible(path)
+    if len(text) <= limit:
+        return text
+    folder, slash, name = text.rpartition("/")
+    folder = cut_middle(folder, limit // 3) + slash
+    ending = name[name.rfind(".") :] if "." in name[-10:] else ""
+    room = limit - len(folder) - len(ending) - 1
+    if len(folder) + len(name) <= limit:
+        return folder + name
+    return folder + name[:room] + "\N{HORIZONTAL ELLIPSIS}" + ending
+
+
 def split_names(text: str) -> list[str]:
     """What was typed with commas between; nothing where that is empty."""
     return [name.strip() for name in text.split(",") if name.strip()]

@@ -71,7 +71,7 @@ def test_a_run_outlasts_a_reload_and_is_seen_and_stopped_in_a_second_tab(
     plan(page, "Vacuum")
     page.get_by_label(NAME).fill("orders")
     page.get_by_role("button", name="Delete 30 files").click()
-    expect(page.locator(".dx-run")).to_contain_text("Delete files: No promised version")
+    expect(page.locator(".dx-run")).to_contain_text("Delete files: No version within retention")
     page.reload()
     second.goto(own.address(orders.root))
     for tab in (page, second):

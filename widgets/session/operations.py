@@ -97,7 +97,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="vacuum",
         title="Vacuum",
-        does="Deletes files that no promised version needs any more.",
+        does="Deletes files that no version within its retention needs any more.",
         group="Files",
         plan=plan_vacuum,
         button=lambda _: "Vacuum",
@@ -117,8 +117,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="optimize",
         title="Optimize",
-        does="Rewrites small files as few, or files without their deleted rows: here, or on "
-        "Spark where they are many.",
+        does="Puts small files together (compaction), or writes files again without their deleted "
+        "rows (purge); here, or on Spark where they are many.",
         group="Files",
         plan=plan_optimize,
         button=lambda plan: _writing(_count(plan, "rewrite_files")),
@@ -197,7 +197,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="repair",
         title="Repair",
-        does="Mends the hint, a broken checkpoint, references to lost files, or statistics.",
+        does="Mends _last_checkpoint, a broken checkpoint, references to lost files, or "
+        "statistics.",
         group="Log",
         plan=plan_repair,
         button=lambda plan: _REPAIRS.get(str(plan.parameters.get("what")), "Repair"),
@@ -350,7 +351,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="constraint",
         title="Constraints",
-        does="Adds a CHECK constraint once every row holds it, on Spark, or drops one.",
+        does="Adds a CHECK constraint after Spark has tested every row, or drops one.",
         group="Table",
         plan=plan_constraint,
         button=lambda plan: (

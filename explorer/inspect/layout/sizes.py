@@ -374,8 +374,8 @@ def _partition_verdict(layout: Layout) -> str:
         )
     if number == 1:
         return f"1 partition, which holds {median}."
-    few = "few enough" if 2 * layout._num_thin > number else "large enough"
-    return f"{number:,} partitions, {few}: {held}."
+    fit = "not too many" if 2 * layout._num_thin > number else "large enough"
+    return f"{number:,} partitions, {fit}: {held}."
 
 
 def partition_in_words(row: dict[str, Any]) -> str:

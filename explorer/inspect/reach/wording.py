@@ -16,7 +16,7 @@ from explorer.inspect.reach._frames import (
 from explorer.inspect.reach._retention_windows import UNREAD
 from explorer.table.retention import SHORTEST_RETENTION, milliseconds
 
-_STATES = {PROMISED: "kept", UNPROTECTED: "not kept", READABLE_UNPROTECTED: READABLE}
+_STATES = {PROMISED: "kept", UNPROTECTED: "not protected", READABLE_UNPROTECTED: READABLE}
 _SHOWN = 3
 
 

@@ -1,4 +1,4 @@
-"""Planning vacuum: which files no promised version needs any more
+"""Planning vacuum: which files no version within its retention needs any more
 (spec: Add File and Remove File, Data Files, VACUUM Protocol Check).
 
 Full mode lists everything below the table's root; lite mode takes what the log alone names.

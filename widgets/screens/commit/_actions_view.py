@@ -18,6 +18,7 @@ from widgets.text import (
     UNKNOWN,
     cut,
     cut_middle,
+    cut_path,
     format_bytes,
     format_count,
     format_many,
@@ -195,7 +196,7 @@ def _file_row(entry: Mapping[str, Any]) -> Row:
     return Row(
         cells=(
             Cell(text=word, tone=tone),
-            Cell(text=cut_middle(path, 28), title=cut(path, 500)),
+            Cell(text=cut_path(path, 44), title=cut(path, 500)),
             _number_cell(entry["size"], format_bytes(entry["size"])),
             _number_cell(entry["num_records"], format_count(entry["num_records"])),
         )

@@ -14,7 +14,7 @@ from widgets.screens.files.parts import render_partition
 from widgets.text import (
     UNKNOWN,
     cut,
-    cut_middle,
+    cut_path,
     format_bytes,
     format_count,
     format_signed,
@@ -121,7 +121,7 @@ def build_file_row(kind: str, entry: Mapping[str, Any]) -> Row:
     return Row(
         cells=(
             Cell(text=str(what)),
-            Cell(text=cut_middle(str(path), 52), title=cut(str(path), 1000)),
+            Cell(text=cut_path(str(path), 52), title=cut(str(path), 1000)),
             Cell(text=cut(str(partition), 60) or DASH, title=cut(str(partition), 1000)),
             _both(kind, sizes, format_bytes),
             _both(kind, rows, format_count),

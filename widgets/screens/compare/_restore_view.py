@@ -10,7 +10,7 @@ from widgets.screens.compare._ask import Pair, Settings, plan_restore
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import Notice, PageState
-from widgets.text import cut, cut_middle, format_bytes, format_count, visible
+from widgets.text import cut, cut_path, format_bytes, format_count, visible
 from widgets.ui.boxes import build_card
 from widgets.ui.copy_as import command_line, python_line, render_copy_as, sql_name
 from widgets.ui.paging import Pages
@@ -152,7 +152,7 @@ def _row(entry: dict[str, object]) -> Row:
     return Row(
         cells=(
             Cell(text=_ACTIONS.get(str(entry["action"]), str(entry["action"]))),
-            Cell(text=cut_middle(path, 60), title=cut(path, 1000)),
+            Cell(text=cut_path(path, 60), title=cut(path, 1000)),
             Cell(text=format_bytes(known), title=format_count(known)),
             Cell(text=cut(str(entry["reason"]), 200)),
         )

@@ -1,4 +1,4 @@
-"""Conflicts as pieces of the page: who won, by which rule, and what both touch."""
+"""Conflicts as pieces of the page: who won, by which rule, and in what they overlap."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONFLICT_COLUMNS = (
     Column(key="operation", label="Operation"),
     Column(key="rule", label="Rule"),
     Column(key="reason", label="Why", wraps=True),
-    Column(key="overlap", label="Both touch", mono=True),
+    Column(key="overlap", label="Overlap", mono=True),
     Column(key="by", label="By", wide=True),
 )
 

@@ -12,7 +12,7 @@ from widgets.screens.conflicts._parts import CONFLICT_COLUMNS, build_conflict_ro
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService, read_column_names
 from widgets.state import LONGEST_TEXT, PageState
-from widgets.text import cut, visible
+from widgets.text import cut, format_count, visible
 from widgets.ui.boxes import build_card, build_stack
 from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
@@ -122,20 +122,29 @@ def _render_conflicts(asked: _Transaction, found: ConflictAnswers, pages: Pages)
         '<div class="dx-head"><p class="dx-lead">{}</p><span class="dx-hint"></span>{}</div>{}{}{}',
         visible(change.sentence),
         EXPORT_BUTTONS if total else NOTHING,
-        _render_append(found),
+        _render_meaning(found),
         listed,
         render_copy_as("conflicts", commands),
     )
 
 
-def _render_append(found: ConflictAnswers) -> Markup:
+def _render_meaning(found: ConflictAnswers) -> Markup:
+    """Which transaction is meant, and what another one would have met."""
     if found.change.newest_version <= found.change.read_version:
         return html(
             '<p class="dx-muted">Give the version that your transaction read above: the one '
             "that was the newest when it began.</p>"
         )
+    change = found.change
+    read = f"the rows where {cut(change.where, 200)}" if change.where else "all rows"
     said = found.append.sentence
-    return html('<p class="dx-muted">Had it only added rows and read none: {}</p>', said)
+    return html(
+        '<p class="dx-muted">That is for a transaction that read {} of version {} and changed '
+        "some. For one that only added rows and read none: {}</p>",
+        read,
+        format_count(change.read_version),
+        said[:1].lower() + said[1:],
+    )
 
 
 def _export(_: _Transaction, found: ConflictAnswers) -> Export | None:
@@ -154,7 +163,7 @@ def _render_input(asked: _Transaction, names: Sequence[str], wrong: str = "") ->
             'aria-label="The version that was read"></label>'
             '<input type="search" class="dx-code" data-do="where" data-when="enter" '
             'value="{}" aria-label="Condition on the rows that were read"{} '
-            "placeholder=\"region = 'emea', then Enter; empty for all rows\"></div>",
+            'placeholder="condition on the rows it read, then Enter; empty for all rows"></div>',
             asked.version,
             asked.where,
             render_name_offers(names),

@@ -27,7 +27,7 @@ COLUMNS = (
     Column(key="notes", label="Notes", wraps=True),
     Column(key="release", label="Release looked at", wide=True),
 )
-VERDICTS = {"yes": "yes", "conditional": "if", "no": "no", "unknown": UNKNOWN}
+VERDICTS = {"yes": "yes", "conditional": "on a condition", "no": "no", "unknown": UNKNOWN}
 """The verdicts in words."""
 
 EXPORTED = (
@@ -51,7 +51,7 @@ EXPORTED = (
 )
 """Columns of the CSV."""
 
-_TITLES = {"yes": "can", "conditional": "can, if", "no": "cannot", "unknown": "not known"}
+_TITLES = {"yes": "can", "conditional": "on a condition", "no": "cannot", "unknown": "not known"}
 _SINCE = {"read": "readable_since", "write": "writable_since"}
 _MOST = 8
 
@@ -66,8 +66,9 @@ def render_engines_head(answer: EngineAnswer, verb: Verb, verdict: str) -> Marku
     shown = [("", "all", len(rows)), *((key, _TITLES[key], counts[key]) for key in VERDICTS)]
     return html(
         '<p class="dx-lead dx-answer">{}</p>{}'
-        '<p class="dx-muted">{} Verdicts follow the protocol, the properties '
-        "and the schema: that an engine has no reason to refuse, not that it makes no mistake.</p>"
+        '<p class="dx-muted">{} A verdict says whether the protocol, the '
+        "properties or the schema of this table give an engine a reason to refuse it; not that "
+        "it makes no mistake.</p>"
         '<div class="dx-head">{}{}'
         '<input type="search" data-do="filter" aria-label="Filter engines" '
         'placeholder="Filter by engine or feature">'
@@ -103,7 +104,10 @@ def _render_user(row: Mapping[str, Any], answer: EngineAnswer) -> Markup:
     name = known["name"] if known is not None else row["engine_info"] or "engine not recorded"
     told = "not known to this release"
     if known is not None:
-        told = f"reads: {VERDICTS[known['can_read']]}, writes: {VERDICTS[known['can_write']]}"
+        reads, writes = VERDICTS[known["can_read"]], VERDICTS[known["can_write"]]
+        if known["can_write"] == "unknown":
+            writes = "no source says whether it still can"
+        told = f"reads: {reads}, writes: {writes}"
     if row["engine_info"] is None:
         told = "the commits do not say"
     return html(
@@ -134,9 +138,14 @@ def _segments(
 
 
 def build_engine_row(
-    row: Mapping[str, Any], verb: Verb, selected: str | None, num_commits: int = 0
+    row: Mapping[str, Any],
+    verb: Verb,
+    selected: str | None,
+    num_commits: int = 0,
+    last_version: int | None = None,
 ) -> Row:
-    """One engine, its newest release; `num_commits` of the newest commits are its own."""
+    """One engine, its newest release; `num_commits` of the newest commits are its own, the
+    newest of them `last_version`."""
     used = f" ({format_many(num_commits, 'commit')} here)" if num_commits else ""
     stopped, note = tell_stoppers(row, verb), tell_note(row, verb)
     return Row(
@@ -146,11 +155,15 @@ def build_engine_row(
         cells=(
             Cell(text=f"{cut(str(row['name']), 48)}{used}", title=str(row["name"])),
             _verdict_cell(row["can_read"]),
-            _verdict_cell(row["can_write"]),
+            _write_cell(row["can_write"], last_version),
             Cell(text=row[f"{verb}_evidence"], muted=row[f"{verb}_evidence"] == "unknown"),
             Cell(text=cut(stopped, 220) or DASH, title=cut(stopped, 1000), muted=not stopped),
             Cell(text=cut(note, 220) or DASH, title=cut(note, 1000), muted=True),
-            Cell(text=cut(str(row["release"] or UNKNOWN), 28), muted=not row["release"]),
+            Cell(
+                text=cut(str(row["release"] or UNKNOWN), 28),
+                title=str(row["release"] or "the sources name no release"),
+                muted=not row["release"],
+            ),
         ),
     )
 
@@ -159,9 +172,22 @@ def _verdict_cell(verdict: str) -> Cell:
     return Cell(text=VERDICTS[verdict], lane=f"can-{verdict}", muted=verdict == "unknown")
 
 
+def _write_cell(verdict: str, last_version: int | None) -> Cell:
+    """Of whom no source tells whether it can write, the log may tell that it did."""
+    if verdict != "unknown" or last_version is None:
+        return _verdict_cell(verdict)
+    told = f"wrote version {format_count(last_version)}"
+    title = "No source says whether it can write the table as it is now; the log says it did."
+    return Cell(text=told, title=title, lane="can-unknown")
+
+
 def tell_stoppers(row: Mapping[str, Any], verb: Verb) -> str:
-    """The features and versions that stop an engine."""
-    return _names(row[f"{verb}_blockers"]) if row[f"can_{verb}"] == "no" else ""
+    """The features and versions that stop an engine; beside one that reads, what stops it from
+    writing."""
+    if row[f"can_{verb}"] == "no":
+        return _names(row[f"{verb}_blockers"])
+    stopped = row["can_write"] == "no" and row["write_blockers"]
+    return f"writing: {_names(row['write_blockers'])}" if stopped else ""
 
 
 def tell_note(row: Mapping[str, Any], verb: Verb) -> str:

@@ -33,6 +33,11 @@ class EngineAnswer:
         """How many of the newest commits an engine wrote."""
         return sum(row["num_commits"] for row in self.used if row["engine"] == engine)
 
+    def last_version_of(self, engine: str) -> int | None:
+        """The newest version that it wrote, of the newest commits."""
+        found = (row["last_version"] for row in self.used if row["engine"] == engine)
+        return next(found, None)
+
     def releases(self, engine: str) -> list[dict[str, Any]]:
         """The rows of one engine, the newest release first."""
         return [row for row in self.rows if row["engine"] == engine]

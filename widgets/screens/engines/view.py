@@ -98,7 +98,13 @@ class EnginesView:
         found = self._found(answer)
         offset, limit = pages.span(len(found))
         rows = [
-            build_engine_row(row, self._verb, self._engine, answer.commits_of(row["engine"]))
+            build_engine_row(
+                row,
+                self._verb,
+                self._engine,
+                answer.commits_of(row["engine"]),
+                answer.last_version_of(row["engine"]),
+            )
             for row in found[offset : offset + limit]
         ]
         return html(

@@ -14,7 +14,7 @@ from widgets.session.tables import FieldNames, FileDetails
 from widgets.text import (
     UNKNOWN,
     cut,
-    cut_middle,
+    cut_path,
     format_bytes,
     format_count,
     format_many,
@@ -67,7 +67,7 @@ def build_file_row(entry: Mapping[str, Any], selected: str | None) -> Row:
         value=path,
         selected=path == selected,
         cells=(
-            Cell(text=cut_middle(path, 40), title=cut(path, 1000)),
+            Cell(text=cut_path(path, 40), title=cut(path, 1000)),
             Cell(text=cut(partition, 60) or "\N{EN DASH}", title=cut(partition, 1000)),
             Cell(text=format_bytes(entry["size"]), title=f"{format_count(entry['size'])} bytes"),
             _count_cell(entry["num_records"]),

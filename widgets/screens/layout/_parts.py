@@ -44,7 +44,7 @@ PARTITION_COLUMNS = (
     Column(key="small_bytes", label="To rewrite", align="right"),
     Column(key="after", label="Files after", align="right"),
     Column(key="saved", label="Files saved", align="right"),
-    Column(key="rate", label="Saved per GiB", align="right", wide=True),
+    Column(key="rate", label="Saved per GiB rewritten", align="right", wide=True),
 )
 DEPTH_COLUMNS = (
     Column(key="column", label="Column", mono=True),
@@ -175,7 +175,7 @@ def _build_area(name: str, facts: Mapping[str, Any]) -> Area:
         value=size,
         name=name,
         note=f"{format_bytes(size)} in {format_many(facts['num_files'], 'file')}, "
-        f"{format_share(small, size)} of it in small ones",
+        f"{'all' if small == size else format_share(small, size)} of it in small ones",
         heat=small / size if size else 0.0,
     )
 

@@ -138,9 +138,9 @@ class DocumentsView:
             )
         )
         return html(
-            '<div class="dx-head"><h3>Receipts and plans</h3><span class="dx-hint">outside of '
-            'it, in the state folder of whoever runs this page</span><span class="dx-segments" '
-            'role="group" aria-label="Which documents">{}</span></div>',
+            '<div class="dx-head"><h3>Receipts and plans</h3><span class="dx-hint">kept '
+            "outside of the table, in the state folder of whoever runs this page</span>"
+            '<span class="dx-segments" role="group" aria-label="Which documents">{}</span></div>',
             buttons,
         )
 

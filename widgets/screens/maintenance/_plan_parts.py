@@ -13,7 +13,7 @@ from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.maintenance._facts import list_facts
 from widgets.text import (
     cut,
-    cut_middle,
+    cut_path,
     format_bytes,
     format_count,
     format_many,
@@ -229,7 +229,7 @@ def build_file_row(entry: Mapping[str, Any], *, with_action: bool, with_time: bo
     return Row(
         cells=(
             *([action] if with_action else []),
-            Cell(text=cut_middle(path, 54), title=cut(path, 1000)),
+            Cell(text=cut_path(path, 54), title=cut(path, 1000)),
             Cell(
                 text=format_bytes(size),
                 title=None if size is None else f"{format_count(size)} bytes",

@@ -15,7 +15,7 @@ from widgets.markup import NOTHING, Markup, html
 from widgets.state import Notice
 from widgets.text import (
     cut,
-    cut_middle,
+    cut_path,
     format_bytes,
     format_count,
     format_minute,
@@ -217,7 +217,7 @@ def _render_exceptions(steps: Sequence[StepReceipt]) -> Markup:
 def _render_leftovers(left: Leftovers) -> Markup:
     """The files that a run wrote in vain and that are still there, by their names."""
     rows = [
-        Row(cells=(Cell(text=cut_middle(path, 70), title=cut(path, 1000)), Cell(text=word)))
+        Row(cells=(Cell(text=cut_path(path, 70), title=cut(path, 1000)), Cell(text=word)))
         for word, paths in (("is there", left.left), ("may begin so", left.unlisted))
         for path in paths[:EXCEPTIONS_SHOWN]
     ]
@@ -244,7 +244,7 @@ def _render_leftovers(left: Leftovers) -> Markup:
 def _exception_row(one: FileException) -> Row:
     return Row(
         cells=(
-            Cell(text=cut_middle(one.path, 70), title=cut(one.path, 1000)),
+            Cell(text=cut_path(one.path, 70), title=cut(one.path, 1000)),
             Cell(text=one.outcome),
             Cell(text=cut(one.reason, 400)),
         )

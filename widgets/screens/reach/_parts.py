@@ -16,7 +16,7 @@ from explorer.inspect.reach.wording import state_in_words
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.text import (
     cut,
-    cut_middle,
+    cut_path,
     format_bytes,
     format_count,
     format_minute,
@@ -394,7 +394,7 @@ def build_foreign_row(row: Mapping[str, Any]) -> Row:
         action="file",
         value=path,
         cells=(
-            Cell(text=cut_middle(path, 52), title=cut(path, 1000)),
+            Cell(text=cut_path(path, 52), title=cut(path, 1000)),
             Cell(text=str(row["kind"])),
             Cell(text=format_bytes(row["bytes"]), muted=row["bytes"] is None),
             Cell(text=goes, muted=goes == _LEAVES),

@@ -7,7 +7,7 @@ from typing import Any
 
 from explorer.inspect import StatisticsReport
 from widgets.markup import Markup, html, join
-from widgets.text import cut, cut_middle, format_bytes, format_count, format_many, format_share
+from widgets.text import cut, cut_path, format_bytes, format_count, format_many, format_share
 from widgets.ui.bars import Axes, Bar, render_bars
 from widgets.ui.table import Cell, Column, Row, render_table
 
@@ -85,8 +85,19 @@ def build_coverage_row(entry: Mapping[str, Any], selected: str) -> Row:
             ),
             _bound(entry["min"]),
             _bound(entry["max"]),
-            Cell(text=format_count(entry["null_count"]), muted=entry["null_count"] is None),
+            _null_count(entry),
         ),
+    )
+
+
+def _null_count(entry: Mapping[str, Any]) -> Cell:
+    nulls, counted = entry["null_count"], entry["files_with_null_count"]
+    text, lacking = format_count(nulls), entry["num_files"] - counted
+    if nulls is None or not lacking:
+        return Cell(text=text, muted=nulls is None)
+    what = "file does not say how many it has" if lacking == 1 else "files do not say how many"
+    return Cell(
+        text=f"\N{GREATER-THAN OR EQUAL TO} {text}", title=f"{format_count(lacking)} {what}"
     )
 
 
@@ -191,7 +202,7 @@ def build_reason_row(entry: Mapping[str, Any]) -> Row:
     return Row(
         cells=(
             Cell(text="reads it" if kept else "skips it", muted=not kept),
-            Cell(text=cut_middle(path, 40), title=cut(path, 1000)),
+            Cell(text=cut_path(path, 40), title=cut(path, 1000)),
             Cell(text=format_bytes(entry["size"]), title=format_count(entry["size"])),
             Cell(text=cut(reason, 300), title=cut(reason, 2000)),
         )

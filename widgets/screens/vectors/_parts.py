@@ -12,6 +12,7 @@ from widgets.text import (
     UNKNOWN,
     cut,
     cut_middle,
+    cut_path,
     format_bytes,
     format_count,
     format_many,
@@ -90,7 +91,7 @@ def build_density_row(entry: Mapping[str, Any], selected: str) -> Row:
         value=path,
         selected=path == selected,
         cells=(
-            Cell(text=cut_middle(path, 48), title=cut(path, 1000)),
+            Cell(text=cut_path(path, 48), title=cut(path, 1000)),
             Cell(text=UNKNOWN, muted=True) if share is None
             else Cell(text=f"{share:.1%}", share=share),
             _count(entry["cardinality"]),

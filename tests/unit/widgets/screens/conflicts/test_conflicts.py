@@ -32,7 +32,7 @@ def test_the_winner_its_rule_and_what_both_touch_are_shown(tmp_path: Path) -> No
     assert html.escape(found.sentence) in page.html
     assert "Conflict with version 1 (DELETE): concurrent delete-read." in page.html
     assert "1 path: low" in page.html
-    assert "Had it only added rows and read none: No conflict with the 1 commit" in page.html
+    assert "For one that only added rows and read none: no conflict with the 1 commit" in page.html
     page.state.other = "/lake/copy"  # was compared with before
     page.do("version", "1")
     assert (page.state.view, page.state.version, page.state.other) == ("compare", 1, "")

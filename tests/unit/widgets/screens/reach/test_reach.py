@@ -47,7 +47,7 @@ def test_the_log_alone_says_what_is_promised_and_what_is_not(tmp_path: Path) -> 
 
 def test_files_that_are_there_make_versions_readable(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path).root, view="reach", version=0)
-    assert "Version 0: not kept, any vacuum may have deleted its files" in page.html
+    assert "Version 0: not protected, any vacuum may have deleted its files" in page.html
     page.do("files")
     assert "Version 0: readable, but only until the next vacuum" in page.html
     assert "Look at the files themselves" not in page.html
