@@ -43,6 +43,14 @@ Description = Annotated[
     str | None, typer.Option("--description", metavar="TEXT", help="What the table is about.")
 ]
 
+Inside = Annotated[
+    bool,
+    typer.Option(
+        "--inside-another-table",
+        help="Create it though a folder above has a log. A vacuum there may delete its files.",
+    ),
+]
+
 
 def create(  # noqa: PLR0913  # the options of a command
     uri: Uri,
@@ -53,6 +61,7 @@ def create(  # noqa: PLR0913  # the options of a command
     properties: Properties = None,
     name: Name = None,
     description: Description = None,
+    inside_another_table: Inside = False,
     user_metadata: UserMetadata = None,
     by: WrittenBy = None,
     apply: ApplyWrite = None,
@@ -80,6 +89,7 @@ def create(  # noqa: PLR0913  # the options of a command
         properties=parse_pairs(properties or []),
         name=name,
         description=description,
+        inside_another_table=inside_another_table,
         user_name=by,
         user_metadata=user_metadata,
     )
@@ -99,6 +109,7 @@ def create(  # noqa: PLR0913  # the options of a command
         ("--property", properties),
         ("--name", name),
         ("--description", description),
+        ("--inside-another-table", inside_another_table),
         ("--user-metadata", user_metadata),
     ]
     words = [*command_words("create", [plan.uri], options), *repeated_options(None, option, by)]

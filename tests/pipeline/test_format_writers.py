@@ -22,16 +22,9 @@ import explorer
 from explorer import pipeline
 from explorer.errors import DeltaError, UnsupportedError
 from explorer.pipeline.jobs.ended_tasks import LONGEST_END
-from explorer.pipeline.source import _batch_writer, registration
+from explorer.pipeline.source import _batch_writer, _stream_writer, registration
 from explorer.pipeline.source._data_source import source_for
 from explorer.pipeline.tasks.task_failures import ErrorMark, TaskFailure
-from explorer.pipeline.writing import _write_tasks
-from explorer.pipeline.writing._write_tasks import WriteRows
-from explorer.pipeline.writing.given_data import rows_given
-from explorer.pipeline.writing.places import open_place
-from explorer.writing.statements.begin import begin_write
-from explorer.writing.statements.options import WriteOptions
-from explorer.writing.statements.row_statement import RowStatement, open_target
 
 MARK = ErrorMark()
 SCHEMA = StructType([StructField("id", LongType())])
@@ -290,6 +283,30 @@ def test_a_run_of_a_task_of_which_nobody_hears_leaves_no_file_of_a_frame(
     assert waited == ([] if kind == "neither" else [LONGEST_END])
 
 
+@pytest.mark.parametrize("ends", ["commit", "commit by a zombie", "abort"])
+def test_a_run_of_a_task_of_which_nobody_hears_leaves_no_file_of_a_stream(
+    place: Path, ends: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_batch_writer, "run_number", count(1).__next__)
+    monkeypatch.setattr(_stream_writer, "batch_number", iter("00111").__next__)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    sink = Sink(place, streams=True)
+    # Spark makes one for each batch; one for both takes no file of the other batch either
+    writer = pickle.loads(pickle.dumps(sink.writer()))
+    sink.commit((None, [writer.write(iter([batch([number])])) for number in (60, 61)]), 0)
+    lost = writer.write(iter([batch([62])]))
+    monkeypatch.setattr(_batch_writer, "attempt_number", lambda: 1)
+    told_again = [writer.write(iter([batch([])])), writer.write(iter([batch([62])]))]
+    assert lost.attempt == 0
+    assert len(unknown(place)) == 2
+    if ends == "abort":
+        sink.writer().abort([*told_again, None], 1)
+    else:
+        sink.commit((None, told_again), 1 if ends == "commit" else 0)
+    assert unknown(place) == set()
+    assert rows(place) == [1, 2, 3, 4, 5, 6, 60, 61] + [62] * (ends == "commit")
+
+
 def test_an_attempt_without_rows_leaves_no_file_of_the_one_before_it(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -303,20 +320,6 @@ def test_an_attempt_without_rows_leaves_no_file_of_the_one_before_it(
     writer.commit([told_again])
     assert unknown(place) == set()
     assert rows(place) == [1, 2, 3, 4, 5, 6]
-
-
-def test_an_attempt_of_a_frames_task_without_rows_is_told(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = rows_given(batch([])).schema
-    statement = begin_write(open_target(open_place(str(place), None)), WriteOptions(), given)
-    assert isinstance(statement, RowStatement)
-    task = WriteRows(store=statement.target.store, form=statement.form, statement=statement.id)
-    for attempt, numbers in ((0, []), (0, [60]), (1, [60]), (1, [])):
-        monkeypatch.setattr(_write_tasks, "attempt_number", lambda attempt=attempt: attempt)
-        told_rows = pa.Table.from_batches([*task(iter([batch(numbers)]))])
-        assert task.has_retries(told_rows) == (attempt == 1)
-        assert task.files_of(told_rows).num_rows == len(numbers)
 
 
 def test_the_format_knows_whether_its_session_speculates(monkeypatch: pytest.MonkeyPatch) -> None:

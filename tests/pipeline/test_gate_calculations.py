@@ -29,12 +29,14 @@ SCHEMA = {
     "d": "date",
     "ts": "timestamp",
     "n": "timestamp_ntz",
+    "s": "string",
 }
 EXPRESSIONS = [
     "b + h", "i - b", "h * b", "l + i - 7", "i * 3", "3 - i", "l + 1L",
     "x + 1", "x * 1.1", "x - i", "x / 3", "i / 7", "l / 1e3", "x / 0.5D", "f * f", "f + f", "f - x", "x + p",
     "p * 1.1", "p + q", "p - 5", "i + p", "q * q", "p * b - 0.25", "l - q",
     "CAST(ts AS DATE)", "DATE(n)", "TO_DATE(d)", "YEAR(ts)", "MONTH(d)", "DAY(n)", "DAYOFMONTH(d)", "YEAR(CAST(ts AS DATE))",
+    "CAST(s AS VARCHAR(1))", "CAST(s AS CHAR(40))", "TRY_CAST(s AS STRING)", "CAST('a text' AS VARCHAR(3))",
     "'a text'", "-5", "1.50", "1e3", "NULL", "true", "X'00FF'", "DATE '2026-01-31'", "TIMESTAMP '2026-01-31 01:02:03.5+02:00'",
 ]  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from uuid import UUID
 
 import orjson
 import pyarrow as pa
@@ -150,6 +151,9 @@ def test_each_batch_of_a_stream_is_written_once_though_its_query_forgets(stream:
     stream.bring(5)
     stream.run()
     assert ids(stream.spark, stream.place) == list(range(10))
+    # files of a batch share a part of their names, made of its number, and no other batch has it
+    made = {UUID(path.name[11:47]) for path in stream.place.glob("*.parquet")}
+    assert [name.version for name in made] == [5, 5]
     # the driver was lost after the commit of the table, and before it noted that of the query
     for name in ("commits/1", "commits/.1.crc"):
         (stream.kept / name).unlink(missing_ok=True)

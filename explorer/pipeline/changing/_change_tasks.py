@@ -8,7 +8,7 @@ from uuid import UUID
 import pyarrow as pa
 
 from explorer.log.actions.columns import string_column
-from explorer.pipeline.tasks.attempts import attempt_number, part_number, run_number
+from explorer.pipeline.tasks.attempts import attempt_number, part_number, run_number, told_by
 from explorer.pipeline.tasks.file_tasks import Batches, ReadFiles
 from explorer.pipeline.tasks.task_failures import ErrorMark
 from explorer.rows.request import RowRequest
@@ -61,19 +61,20 @@ class WriteChangedRows:
     def __call__(self, batches: Batches) -> Batches:
         """One batch with the schema `TOLD_CHANGES`."""
         with self.mark.marked():
+            attempt = attempt_number()
             files = ChangedRowFiles(
                 self.store,
                 self.form,
                 self.statement,
                 task=part_number(),
-                attempt=attempt_number(),
+                attempt=attempt,
                 run=run_number(),
                 threads=1,
             )
             with files:
                 for batch in batches:
                     files.add(batch)
-            yield files.written()
+            yield told_by(attempt, files.written())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,12 +120,13 @@ class UpdateRows:
     def __call__(self, files: pa.Table) -> Batches:
         """One batch with the schema `TOLD_CHANGES`."""
         gate = self.update.begin()
+        attempt = attempt_number()
         made = ChangedRowFiles(
             self.store,
             self.update.form,
             self.statement,
             task=part_number(),
-            attempt=attempt_number(),
+            attempt=attempt,
             run=run_number(),
             threads=1,
         )
@@ -132,4 +134,4 @@ class UpdateRows:
             for rows in self.read(files):
                 if rows.num_rows:
                     made.add(self.update.apply(rows, gate))
-        yield made.written()
+        yield told_by(attempt, made.written())

@@ -58,4 +58,5 @@ def write_frame(
         rows = apply_gate(frame, plan, carried=form.carried)
         if names := [name for name, _ in form.rows.partitions]:
             rows = rows.sortWithinPartitions(*map(quoted, names))
-        return map_batches(rows, task.__call__, TOLD_CHANGES).toArrow().cast(TOLD_CHANGES)
+        told = map_batches(rows, task.__call__, TOLD_CHANGES).toArrow().cast(TOLD_CHANGES)
+    return place.retries.hear(told)

@@ -311,7 +311,8 @@ class _RowsOfUpdate:
                 read=read, store=statement.target.store, update=update, statement=statement.id
             )
             # a task has those of one partition after each other, as far as folders say so
-            return place.work(files.sort_by("path"), task, TOLD_CHANGES, _LABEL)
+            told = place.work(files.sort_by("path"), task, TOLD_CHANGES, _LABEL)
+            return place.retries.hear(told)
         done, gate = 0, update.begin()
         with ChangedRowFiles(statement.target.store, update.form, statement.id) as made:
             for rows in read(files):

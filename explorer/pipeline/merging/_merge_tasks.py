@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from explorer.log.actions.columns import int32_column, int64_column, string_column
-from explorer.pipeline.tasks.attempts import attempt_number, part_number, run_number
+from explorer.pipeline.tasks.attempts import attempt_number, part_number, run_number, told_by
 from explorer.pipeline.tasks.file_tasks import Batches
 from explorer.pipeline.tasks.task_failures import ErrorMark
 from explorer.storage.ports import WriteStore
@@ -129,12 +129,13 @@ class WriteMerged:
     def __call__(self, batches: Batches) -> Batches:
         """One batch with the schema `TOLD`, where there were rows."""
         with self.mark.marked():
+            attempt = attempt_number()
             files = ChangedRowFiles(
                 self.store,
                 self.form,
                 self.statement,
                 task=part_number(),
-                attempt=attempt_number(),
+                attempt=attempt,
                 run=run_number(),
                 threads=1,
             )
@@ -145,7 +146,7 @@ class WriteMerged:
                     files.add(batch)
                     counts.update(_counts(batch.column(self.clause)))
                     marks = self._furthest([marks, *self._last_numbers(batch)])
-            written = files.written()
+            written = told_by(attempt, files.written())
             at_first = written.num_rows > 0
             arrays = []
             for name, numbers in ((MARKS, marks), (COUNTS, counts)):

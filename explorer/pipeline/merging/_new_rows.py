@@ -54,8 +54,9 @@ _MANY_ROWS: Final = 500_000
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """What became of new rows: files with the schema `TOLD_CHANGES`, rows by the numbers of the
-    clauses, the last numbers of identity columns, and the rules that all rows have kept."""
+    """What became of new rows: what tasks told, with the columns of `TOLD_CHANGES`, rows by the
+    numbers of the clauses, the last numbers of identity columns, and the rules that all rows have
+    kept."""
 
     told: pa.Table
     counts: Mapping[int, int]

@@ -99,7 +99,7 @@ class SparkMerge:
                 if item.clause.action == "update":
                     check_updated(found.counts.get(number, 0), written.counts.get(number, 0))
             changes = let_leave(statement, place, leaving)
-            files, feed = split_told(written.told.select(TOLD_CHANGES.names))
+            files, feed = split_told(place.retries.hear(written.told).select(TOLD_CHANGES.names))
             changes = replace(changes, written=files, feed=feed)
             problems = remove_other_attempts(statement, place, changes)
         counts = {**written.counts, **found.counts}

@@ -40,6 +40,7 @@ class NewTableRequest:
     properties: Mapping[str, str] = field(default_factory=dict)
     name: str | None = None
     description: str | None = None
+    inside_another_table: bool = False
     user_name: str | None = None
     user_metadata: str | None = None
 
@@ -128,6 +129,7 @@ def carry_out_create(
         properties=request.properties,
         name=request.name,
         description=request.description,
+        inside_another_table=request.inside_another_table,
         user_name=request.user_name,
         user_metadata=request.user_metadata,
         watch=watch,
@@ -143,7 +145,8 @@ def _plan(store: WriteStore, request: NewTableRequest) -> CreatePlan:
             remedy="Write to it, or create the new one at another place.",
             kind="already_exists",
         )
-    check_new_place(store)
+    if not request.inside_another_table:
+        check_new_place(store)
     # names that are generated are the same each time, because the digest covers them
     numbers = itertools.count(1)
     table = request.build(0, lambda: UUID(int=next(numbers)))

@@ -9,7 +9,7 @@ from uuid import UUID
 import pyarrow as pa
 
 from explorer.log.actions.columns import string_column
-from explorer.pipeline.tasks.attempts import attempt_number, part_number, run_number
+from explorer.pipeline.tasks.attempts import attempt_number, part_number, run_number, told_by
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS, Batches, ReadFiles
 from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.rows.request import RowRequest
@@ -33,12 +33,13 @@ class RecordRows:
         """One batch with the schema `WRITTEN_ROWS`."""
         read = ReadFiles(store=self.store, request=self.request)
         wanted = files.select([*FILE_COLUMNS, NUM_RECORDS])
+        attempt = attempt_number()
         made = RowFiles(
             self.store,
             replace(self.form, label=f"{self.form.label}-{self.change_type}"),
             self.statement,
             task=part_number() + len(self.groups),
-            attempt=attempt_number(),
+            attempt=attempt,
             run=run_number(),
             threads=1,
         )
@@ -49,4 +50,4 @@ class RecordRows:
                 label = string_column([self.change_type] * rows.num_rows)
                 columns = [*rows.columns[: len(names) - 1], label]
                 made.add(pa.RecordBatch.from_arrays(columns, names=names))
-        yield made.written()
+        yield told_by(attempt, made.written())

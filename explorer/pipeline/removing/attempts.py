@@ -6,9 +6,6 @@ import contextlib
 from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from explorer.errors import Problem
 from explorer.pipeline.jobs.ended_tasks import await_tasks, speculates
 from explorer.pipeline.removing.workplace import Workplace
@@ -63,14 +60,9 @@ def remove_other_attempts(
     keep: Collection[str] = (),
 ) -> tuple[Problem, ...]:
     """Where a task was tried again, or twice at once, the files of other attempts go, and what
-    is left of them is told; `keep` are further files of the statement. An attempt that lost to one
-    without a file is not noticed: vacuum takes what it made."""
-    tables = (changes.copied, changes.written, changes.feed)
-    attempts = pa.chunked_array(
-        [chunk for table in tables for chunk in table["attempt"].chunks], pa.int32()
-    )
+    is left of them is told; `keep` are further files of the statement."""
     session = place.session
-    if session is None or not (pc.max(attempts).as_py() or speculates(session)):
+    if session is None or not (place.retries.seen or speculates(session)):
         return ()
     await_tasks(session)
     kept = frozenset((*changes.paths, *keep))

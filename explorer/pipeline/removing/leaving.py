@@ -165,7 +165,7 @@ def record_rows(
         statement=statement.id,
         change_type=change_type,
     )
-    return place.work(files, task, WRITTEN_ROWS, _RECORDING)
+    return place.retries.hear(place.work(files, task, WRITTEN_ROWS, _RECORDING))
 
 
 def _copy(
@@ -192,7 +192,7 @@ def _copy(
     written = rewrite_groups(
         statement.target.store, wanted, place.session, watch=place.watch, label=_COPYING
     )
-    written = written.filter(written.column("path").is_valid())
+    written = place.retries.hear(written)
     at = written.column("group").combine_chunks()
     held = live.column("partition_values").combine_chunks().take(at)
     return written.append_column("partition_values", held).select(WRITTEN_ROWS.names)

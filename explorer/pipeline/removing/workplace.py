@@ -11,6 +11,7 @@ from explorer.errors import InvalidArgumentError, UnsupportedError
 from explorer.pipeline.jobs.visibility import check_visible
 from explorer.pipeline.jobs.watching_jobs import watched
 from explorer.pipeline.session import choose_watched, parallelism
+from explorer.pipeline.tasks.attempts import Retries
 from explorer.pipeline.tasks.file_tasks import ReadGroup, in_this_process, on_spark
 from explorer.pipeline.tasks.task_groups import group_files
 from explorer.progress import Watch
@@ -44,6 +45,8 @@ class Workplace:
     store: ReadStore
     session: SparkSession | None = field(default=None, repr=False)
     watch: Watch
+    retries: Retries = field(default_factory=Retries, repr=False, compare=False)
+    """Of all tasks that wrote files here."""
 
     def work(self, files: pa.Table, task: ReadGroup, schema: pa.Schema, label: str) -> pa.Table:
         """What `task` makes of groups of `files`, which have a column `size`."""

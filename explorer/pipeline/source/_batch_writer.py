@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import pickle
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
@@ -40,17 +40,19 @@ _IDENTITY: Final = (
 class Told(WriterCommitMessage):
     """What a task wrote: a batch with the schema `WRITTEN_ROWS`, as a stream of Arrow. `made_for`
     is the `mark_of_table` of the table that its files were made for, `attempt` which attempt of its
-    task tells it: one without a file may follow others that made some."""
+    task tells it: one without a file may follow others that made some. `statement` is part of the
+    names of all files of the frame, or of the batch of a stream, and of no others."""
 
     rows: bytes
     made_for: str = ""
     attempt: int = 0
+    statement: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteByTask:
     """What a task does: rows go through the gate and into files. Each run of it has names of its
-    own, also that of another batch of a stream."""
+    own, with `statement` in them, which another batch of a stream does not have."""
 
     store: WriteStore
     form: RowForm
@@ -58,14 +60,14 @@ class WriteByTask:
     made_for: str
     mark: ErrorMark = field(default_factory=ErrorMark)
 
-    def __call__(self, batches: Iterator[pa.RecordBatch], run: UUID) -> Told:
+    def __call__(self, batches: Iterator[pa.RecordBatch], statement: UUID) -> Told:
         """What was written; raises `rows_refused` for a row that breaks a rule."""
         with self.mark.marked():
             gate, attempt = ArrowGate(self.gate), attempt_number()
             files = RowFiles(
                 self.store,
                 self.form,
-                run,
+                statement,
                 task=part_number(),
                 attempt=attempt,
                 run=run_number(),
@@ -76,7 +78,9 @@ class WriteByTask:
                     for part in gate.apply(batch).to_batches():
                         files.add(part)
             rows = as_bytes(files.written())
-            return Told(rows=rows, made_for=self.made_for, attempt=attempt)
+            return Told(
+                rows=rows, made_for=self.made_for, attempt=attempt, statement=str(statement)
+            )
 
 
 def check_tasks(statement: RowStatement) -> None:
@@ -163,9 +167,9 @@ class BatchWriter(DataSourceArrowWriter):
             written = written_of(messages)
             with removing_uncommitted(self._task.store, written):
                 statement: RowStatement = pickle.loads(self._statement)
-            if _has_retries(messages) or self._speculates:
-                # a task was tried again, or twice at once
-                self._remove_named(keep=frozenset(names_of(written)))
+            remove_other_attempts(
+                self._task.store, messages, names_of(written), speculates=self._speculates
+            )
             found = statement.commit(written)
             if not isinstance(found, WriteResult):
                 raise found.as_error()
@@ -174,15 +178,7 @@ class BatchWriter(DataSourceArrowWriter):
         """Remove what was written, unless a commit was begun."""
         if self._task is None or was_begun(messages):
             return
-        self._remove_named()
-
-    def _remove_named(self, keep: frozenset[str] = frozenset()) -> None:
-        """Remove what tasks wrote, but for the paths of `keep`."""
-        if self._task is None:
-            return
-        # a task that Spark ends meanwhile may still make a file
-        time.sleep(LONGEST_END)
-        remove_files_named(self._task.store, str(self._id), keep)
+        _remove_named(self._task.store, {str(self._id)})
 
 
 @contextlib.contextmanager
@@ -196,8 +192,27 @@ def removing_uncommitted(store: WriteStore, written: pa.Table) -> Iterator[None]
         raise
 
 
-def _has_retries(messages: Sequence[WriterCommitMessage | None]) -> bool:
-    return any(isinstance(message, Told) and message.attempt for message in messages)
+def remove_other_attempts(
+    store: WriteStore,
+    messages: Sequence[WriterCommitMessage | None],
+    keep: Collection[str] = (),
+    *,
+    speculates: bool = False,
+) -> None:
+    """Where a task was tried again, or may have run twice at once, the files of those attempts go
+    of which nobody heard, but for the paths of `keep`. Before a commit, not after it."""
+    told = [message for message in messages if isinstance(message, Told)]
+    if speculates or any(message.attempt for message in told):
+        _remove_named(store, {message.statement for message in told}, keep)
+
+
+def _remove_named(
+    store: WriteStore, statements: Collection[str], keep: Collection[str] = ()
+) -> None:
+    # a task that Spark ends meanwhile may still make a file
+    time.sleep(LONGEST_END)
+    for statement in sorted(filter(None, statements)):
+        remove_files_named(store, statement, frozenset(keep))
 
 
 def was_begun(messages: Sequence[WriterCommitMessage | None]) -> bool:
@@ -208,11 +223,13 @@ def was_begun(messages: Sequence[WriterCommitMessage | None]) -> bool:
 
 
 def abandon(store: WriteStore, messages: Sequence[WriterCommitMessage | None]) -> None:
-    """Remove what tasks told of, unless a commit was begun."""
+    """Remove what tasks told of, and what others of their attempts left, unless a commit was
+    begun."""
     if was_begun(messages):
         return
     told = [message for message in messages if isinstance(message, Told)]
     remove_files(store, names_of(written_of(told)))
+    remove_other_attempts(store, told)
 
 
 def written_of(messages: Sequence[WriterCommitMessage | None]) -> pa.Table:

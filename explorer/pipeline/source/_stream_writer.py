@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final
-from uuid import uuid4
+from uuid import uuid4, uuid5
 
 import orjson
 import pyarrow as pa
@@ -25,10 +25,12 @@ from explorer.pipeline.source._batch_writer import (
     check_tasks,
     mark_of_table,
     no_single_rows,
+    remove_other_attempts,
     removing_uncommitted,
     written_of,
 )
 from explorer.pipeline.source._write_options import given_options, place_of, storage_options
+from explorer.pipeline.tasks.attempts import batch_number
 from explorer.pipeline.tasks.task_failures import ErrorMark
 from explorer.protocol.features.column_mapping import column_mapping_mode
 from explorer.protocol.schema import StructType
@@ -159,6 +161,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
     ) -> None:
         self._mark, self._query = mark, query
         self._store, self._options, self._given = store, options, given
+        self._made = uuid4()
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to tasks: the work that they do, made here and once."""
@@ -177,12 +180,19 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """The rows of one task of one batch, in files."""
-        return self._task(iterator, uuid4())
+        # by the batch as well: were a writer ever made for several of them, no file of one would be
+        # taken for what a task of another one left
+        batch = batch_number()
+        statement = uuid4() if batch is None else uuid5(self._made, f"batch/{batch}")
+        return self._task(iterator, statement)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         """Make a batch the next version, unless the table has it already."""
         with self._mark.marked():
             written, store = written_of(messages), self._store
+            # Where Spark speculates, a run that lost to the first one of its task may leave a file
+            # for vacuum: to list the table after each batch would cost more
+            remove_other_attempts(store, messages, names_of(written))
             with removing_uncommitted(store, written):
                 transaction = (f"{APPLICATION}{self._id}", batchId)
                 options = replace(of_batches(self._options), transaction=transaction)

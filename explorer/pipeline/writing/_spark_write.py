@@ -17,6 +17,7 @@ from explorer.pipeline.jobs.visibility import check_visible, check_visible_place
 from explorer.pipeline.jobs.watching_jobs import watched
 from explorer.pipeline.native.pushdown import quoted
 from explorer.pipeline.session import choose_watched, is_connect
+from explorer.pipeline.tasks.attempts import Retries
 from explorer.pipeline.tasks.mapped_batches import map_batches
 from explorer.pipeline.writing._write_tasks import TOLD, WriteRows
 from explorer.pipeline.writing.arrow_frame import arrow_frame
@@ -24,7 +25,7 @@ from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, Written
 from explorer.pipeline.writing.spark_gate import apply_gate
 from explorer.progress import Watch
 from explorer.writing.files.leftovers import problems_of, raise_with, remove_files_named
-from explorer.writing.files.row_files import names_of
+from explorer.writing.files.row_files import WRITTEN_ROWS, names_of
 from explorer.writing.gate.plan import GatePlan, IdentityValue
 from explorer.writing.gate.sent_rows import rows_to_send
 from explorer.writing.statements.row_statement import RowStatement
@@ -79,8 +80,9 @@ def _write(statement: RowStatement, frame: DataFrame, watch: Watch) -> Written:
         raise_with(remove_files_named(store, name), error)
         raise
     problems: tuple[Problem, ...] = ()
-    files = task.files_of(told)
-    if task.has_retries(told) or speculates(session):
+    retries = Retries()
+    files = retries.hear(told).select(WRITTEN_ROWS.names)
+    if retries.seen or speculates(session):
         # a task was tried again, or twice at once
         await_tasks(session)
         left = remove_files_named(store, name, keep=frozenset(names_of(files)))

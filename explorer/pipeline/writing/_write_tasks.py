@@ -10,7 +10,7 @@ from uuid import UUID
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.pipeline.tasks.attempts import attempt_number, part_number, run_number
+from explorer.pipeline.tasks.attempts import attempt_number, part_number, run_number, told_by
 from explorer.pipeline.tasks.file_tasks import Batches
 from explorer.pipeline.tasks.task_failures import ErrorMark
 from explorer.storage.ports import WriteStore
@@ -35,8 +35,7 @@ class WriteRows:
     mark: ErrorMark = field(default_factory=ErrorMark)
 
     def __call__(self, batches: Batches) -> Batches:
-        """One batch with the schema `TOLD`: a row for each file; for none one without a path, where
-        the task was tried again, because the attempt before it may have left some."""
+        """One batch with the schema `TOLD`."""
         with self.mark.marked():
             attempt = attempt_number()
             files = RowFiles(
@@ -54,21 +53,9 @@ class WriteRows:
                     batch = given.rename_columns(self.form.rows.names)
                     files.add(batch)
                     marks = self._furthest([marks, *self._last_numbers(batch)])
-            written = files.written()
-            if attempt and not written.num_rows:
-                written = pa.RecordBatch.from_pylist([{"attempt": attempt}], WRITTEN_ROWS)
+            written = told_by(attempt, files.written())
             told = pa.array([list(marks.items())] * written.num_rows, TOLD.field(MARKS).type)
             yield pa.RecordBatch.from_arrays([*written.columns, told], schema=TOLD)
-
-    @staticmethod
-    def has_retries(told: pa.Table) -> bool:
-        """Whether a task was tried again, by what all of them told."""
-        return bool(pc.max(told.column("attempt")).as_py())
-
-    @staticmethod
-    def files_of(told: pa.Table) -> pa.Table:
-        """The new files, with the schema `WRITTEN_ROWS`."""
-        return told.filter(pc.is_valid(told.column("path"))).select(WRITTEN_ROWS.names)
 
     def marks_of(self, told: pa.Table) -> Mapping[str, int]:
         """The last numbers of all tasks, from what they told."""

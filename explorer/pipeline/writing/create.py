@@ -29,6 +29,7 @@ def create(  # noqa: PLR0913  # what a table is described by is Delta's
     name: str | None = None,
     description: str | None = None,
     replace: bool = False,
+    inside_another_table: bool = False,
     user_metadata: str | None = None,
     user_name: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
@@ -45,6 +46,10 @@ def create(  # noqa: PLR0913  # what a table is described by is Delta's
     defaults and identity columns. Each feature that columns, clustering and `properties` (such as
     `delta.enableChangeDataFeed`) ask for is enabled as the reference enables it.
 
+    A table inside the folder of another one is refused, because a vacuum of the outer one by most
+    engines would delete its files; with `inside_another_table` it is created all the same, for
+    where a log lies further up by mistake. Writes to it ask no more.
+
     Raises `InvalidArgumentError`, of the kind `already_exists` where there is a table and it is
     not to be replaced.
     """
@@ -59,6 +64,7 @@ def create(  # noqa: PLR0913  # what a table is described by is Delta's
         name=name,
         description=description,
         replaces=replace,
+        inside_another_table=inside_another_table,
         user_metadata=user_metadata,
         user_name=user_name,
         watch=Watch(progress=progress, cancel=cancel),

@@ -72,6 +72,14 @@ def is_text(data_type: DataType) -> bool:
     return data_type == STRING
 
 
+def text_of(node: Any) -> Any:
+    """What a node of sqlglot's tree casts to a text of whatever length, None for another one. A
+    text stays as it is: no length cuts anything off, or fills anything up."""
+    if not _is_cast(node) or node.args["to"].this.name != "TEXT":
+        return None
+    return node.this
+
+
 def parse_literal(node: Any) -> Constant | None:  # noqa: PLR0911  # one per kind of literal
     """The constant that a node of sqlglot's tree is; None where it is none."""
     match type(node).__name__:

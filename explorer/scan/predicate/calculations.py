@@ -1,8 +1,8 @@
 """Values calculated from the columns of a row: what a default or a generated column says.
 
-Columns, literals, `+`, `-`, `*` and `/` of numbers, the day of a time, and year, month and day of
-a date, with Spark's types and its ANSI errors: a sum that does not fit, and a division by zero.
-Everything else has no meaning here. Days of times are those of UTC.
+Columns, texts cast to texts, literals, `+`, `-`, `*` and `/` of numbers, the day of a time, and
+year, month and day of a date, with Spark's types and its ANSI errors: a sum that does not fit, and
+a division by zero. Everything else has no meaning here. Days of times are those of UTC.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from explorer.protocol.schema import (
     StructType,
 )
 from explorer.scan.predicate._day_casts import day_of
-from explorer.scan.predicate._literals import parse_literal
+from explorer.scan.predicate._literals import is_text, parse_literal, text_of
 from explorer.scan.predicate.names import resolve_name
 from explorer.scan.predicate.parse import UnlistedConditionError, bare, names_of, parse_sql
 from explorer.scan.predicate.predicate import MAX_DEPTH, ColumnReference, Constant
@@ -92,6 +92,11 @@ def _build(node: Any, schema: StructType, depth: int) -> Calculation:
         return resolve_name(names, schema)
     if (found := parse_literal(node)) is not None:
         return found
+    if (inner := text_of(node)) is not None:
+        text = _build(inner, schema, depth - 1)
+        if not is_text(text.data_type):
+            raise _unlisted(node)
+        return text
     if kind in _OPERATORS and not _has_more(node, "this", "expression", "typed", "safe"):
         left, right = (_build(part, schema, depth - 1) for part in (node.this, node.expression))
         return _arithmetic(_OPERATORS[kind], left, right, node)

@@ -14,7 +14,7 @@ from explorer.errors import InvalidArgumentError
 from explorer.protocol.schema import BOOLEAN, DATE, VOID, StructType
 from explorer.protocol.unicode_text import check_unicode
 from explorer.scan.predicate._day_casts import compare_day, day_of, is_time, swapped
-from explorer.scan.predicate._literals import fit_text, is_text, parse_literal
+from explorer.scan.predicate._literals import fit_text, is_text, parse_literal, text_of
 from explorer.scan.predicate.domains import Domain, common_domain
 from explorer.scan.predicate.names import resolve_name
 from explorer.scan.predicate.patterns import build_like_test
@@ -272,6 +272,10 @@ class _Builder:
     def _value(self, node: Expression) -> Value:
         if type(node).__name__ in {"Column", "Dot"}:
             return self._column(node)
+        if (inner := text_of(node)) is not None and names_of(bare(inner)) is not None:
+            column = self._column(bare(inner))
+            if is_text(column.data_type):
+                return column
         return self._constant(node)
 
     def _constant(self, node: Expression) -> Constant:

@@ -42,6 +42,8 @@ _TOKENS: Final = re.compile(
 _BEFORE_PARENTHESIS: Final = names_in(
     "all and any between case div else escape ilike in is like not or regexp rlike some then when"
 )
+_SIZED_TYPES: Final = names_in("char character varchar")
+"""Types that a cast names with a length; `char` is a function elsewhere."""
 _STATEMENTS: Final = names_in("exists lateral select table tablesample unnest values with")
 
 
@@ -70,6 +72,8 @@ def check_words(text: str, use: ExpressionUse = "condition") -> tuple[Token, ...
     for at, token in enumerate(tokens):
         opens = at + 1 < len(tokens) and tokens[at + 1].text == "("
         follows_dot = at > 0 and tokens[at - 1].text == "."
+        if opens and at > 0 and tokens[at - 1].kind == "word" and _is_type(tokens[at - 1], token):
+            continue
         _check_word(token, use, opens=opens, follows_dot=follows_dot)
         if opens and not follows_dot and token.text.lower() == "exists":
             _check_exists(tokens[at + 1 :])
@@ -143,6 +147,12 @@ def _check_exists(opened: tuple[Token, ...]) -> None:
         if depth == 0:
             break
     raise _query("exists")
+
+
+def _is_type(before: Token, token: Token) -> bool:
+    """Whether it is the type of a cast: no function follows `AS`."""
+    is_sized = token.kind == "word" and token.text.lower() in _SIZED_TYPES
+    return is_sized and before.text.lower() == "as"
 
 
 def _check_word(token: Token, use: ExpressionUse, *, opens: bool, follows_dot: bool) -> None:

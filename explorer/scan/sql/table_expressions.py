@@ -9,6 +9,8 @@ same:
 - `current_timestamp()`, `now()`, `current_date()`, `curdate()`, `localtimestamp()` and
   `unix_timestamp()` without arguments become literals
 - a text in double quotes is a text, as in Spark without `spark.sql.ansi.doubleQuotedIdentifiers`
+- a cast to `VARCHAR(n)` or `CHAR(n)` is one to `STRING`, which cuts nothing off and fills nothing
+  up, as in Spark without `spark.sql.preserveCharVarcharTypeInfo`
 
 What is left passes `check_expression`; `uuid()` and `rand()` in values alone.
 """
@@ -31,6 +33,8 @@ from explorer.scan.sql.uses import ExpressionUse
 _PIECES: Final = re.compile(
     r"(?P<double>\"(?:[^\"'\\]|\\[^\"'])*\")"
     r"|(?P<kept>'(?:[^'\\]|\\[^'\"])*'|`(?:[^`]|``)+`|[0-9][A-Za-z0-9_.]*)"
+    r"|(?P<length>(?<![A-Za-z0-9_.`])[Aa][Ss][ \t\r\n]+"
+    r"(?i:VARCHAR|CHAR|CHARACTER)[ \t\r\n]*\([ \t\r\n]*[0-9]+[ \t\r\n]*\))"
     r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*)(?P<called>[ \t\r\n]*\([ \t\r\n]*\))?"
     r"|(?P<sign>.)",
     re.DOTALL,
@@ -97,6 +101,8 @@ def _pieces(text: str, names: frozenset[str], time: StatementTime) -> Iterator[s
             ):
                 raise _two_texts()
             yield f"'{piece[1:-1]}'"
+        elif found["length"] is not None:
+            yield "AS STRING"
         elif found["word"] is not None:
             yield _word(found, names, time) if before != "." else piece
         elif piece == '"':

@@ -41,6 +41,7 @@ def create_table(  # noqa: PLR0913  # what a table is described by, and who crea
     name: str | None = None,
     description: str | None = None,
     replaces: bool = False,
+    inside_another_table: bool = False,
     user_metadata: str | None = None,
     user_name: str | None = None,
     clock: Clock = system_clock,
@@ -48,7 +49,8 @@ def create_table(  # noqa: PLR0913  # what a table is described by, and who crea
     watch: Watch = UNWATCHED,
 ) -> WriteResult:
     """Commit version 0 of a table with these columns and no rows; with `replaces` the next version
-    of one that is there, in which it begins again: older versions stay readable.
+    of one that is there, in which it begins again: older versions stay readable. It may lie
+    `inside_another_table` where the caller insists.
 
     Raises `InvalidArgumentError` of the kind `already_exists` where there is a table that is not
     to be replaced, what `build_new_table` and `build_replaced_table` raise, `ConflictError` where
@@ -57,7 +59,7 @@ def create_table(  # noqa: PLR0913  # what a table is described by, and who crea
     target = open_target(store)
     if target.snapshot is not None and not replaces:
         raise already_there(store.uri, target.snapshot.version)
-    if target.snapshot is None:
+    if target.snapshot is None and not inside_another_table:
         check_new_place(store)
     described: Mapping[str, Any] = {
         "partition_by": partition_by,

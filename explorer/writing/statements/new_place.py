@@ -34,7 +34,9 @@ def check_new_place(store: ReadStore) -> None:
                 "engine would delete the files of this one, which its log does not name.",
                 remedy="Create it at a place of its own. Rows for a partition of the outer table "
                 "are written to the outer table, with the partition columns among them. If the "
-                "outer log lies there by mistake, move it away first.",
+                "outer log lies there by mistake, move it away first; where you cannot, create the "
+                "table by pipeline.create(…, inside_another_table=True) or `delta-explorer create "
+                "--inside-another-table`, and let nobody vacuum the outer one.",
                 spec="File Types",
             )
         inner = outer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -113,6 +114,30 @@ def test_where_there_is_no_bucket_it_is_known_that_nothing_was_committed(
             write()
         assert caught.value.kind == "storage_failed"
         assert caught.value.problem == f"{uri} cannot be written to."
+
+
+def test_of_a_file_that_fails_between_its_parts_no_part_is_left(
+    s3: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Larger objects are sent in parts, of 50 MiB unless told: here of 5."""
+    monkeypatch.setattr(S3FileSystem._pipe_file, "__defaults__", (5 * 2**20, None, "overwrite"))
+    asked, call = list[str](), S3FileSystem._call_s3
+
+    async def fail(self: Any, method: str, *given: Any, **further: Any) -> Any:
+        asked.append(method)
+        if method == "upload_part" and further["PartNumber"] == 2:
+            raise OSError(errno.EIO, "no more")
+        return await call(self, method, *given, **further)
+
+    monkeypatch.setattr(S3FileSystem, "_call_s3", fail)
+    name = uuid4().hex
+    rows = pa.table({"data": pa.array([os.urandom(11 * 2**20)], pa.binary())})
+    with pytest.raises(StorageError, match="could not be read or written"):
+        pipeline.write(rows, f"s3://bucket/{name}", storage_options=s3)
+    assert "abort_multipart_upload" in asked
+    files = S3FileSystem(**s3)
+    assert not files.call_s3("list_multipart_uploads", Bucket="bucket").get("Uploads")
+    assert files.find(f"bucket/{name}") == []
 
 
 def test_of_the_folders_around_a_new_table_only_their_logs_are_listed(

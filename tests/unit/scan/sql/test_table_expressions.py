@@ -46,6 +46,11 @@ def settled(text: str, use: ExpressionUse = "rule", schema: StructType = SCHEMA)
         ("b = 'current_timestamp()'", "b = 'current_timestamp()'"),
         ('b = "now()"', "b = 'now()'"),
         ("unix_timestamp(ts) > a", "unix_timestamp(ts) > a"),
+        # which a setting of the session would make an error for longer texts
+        ("CAST(b AS VARCHAR(5)) = b", "CAST(b AS STRING) = b"),
+        ("upper(cast(b as\nchar ( 5 ))) = b", "upper(cast(b AS STRING)) = b"),
+        ("try_cast(a AS Character(5)) = b", "try_cast(a AS STRING) = b"),
+        ("b = 'AS CHAR(5)' or b < char(65)", "b = 'AS CHAR(5)' or b < char(65)"),
     ],
 )
 def test_the_time_and_texts_in_double_quotes_are_settled_once(text: str, found: str) -> None:
@@ -105,6 +110,8 @@ def test_chance_makes_values_and_judges_none(text: str) -> None:
         ("transform(arr, x -> (select x))", "subquery"),
         ("transform(arr, x -> reflect('a', 'b', x))", "runs code"),
         ("mine(a)", "a user defined"),
+        ("varchar(5) = b", "a user defined"),
+        ("cast(b as mine(5)) = b", "a user defined"),
         ("transform(arr, x -> mine(x))", "a user defined"),
         ("max(a) > 1", "other rows"),
         ("row_number() over (order by a)", "other rows"),

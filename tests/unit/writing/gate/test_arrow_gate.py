@@ -201,6 +201,20 @@ def test_check_constraints_and_invariants_hold_for_every_row_and_null_breaks_the
     assert "b = -0.0" in error.reason
 
 
+def test_the_length_of_a_cast_cuts_nothing_off_and_fills_nothing_up() -> None:
+    """As in Spark, where a cast to VARCHAR(n) or CHAR(n) is one to STRING."""
+    table = GateTable(
+        column("a", "string"),
+        column("cut", "string", generated="CAST(a AS VARCHAR(2))"),
+        column("filled", "string", generated="cast(a as char ( 9 ))"),
+        checks={"short": "CAST(a AS VARCHAR(2)) <> 'ab'"},
+    )
+    found = table.take(pa.table({"a": ["abc"]}))
+    assert found.to_pylist() == [{"a": "abc", "cut": "abc", "filled": "abc"}]
+    error = refused(table, pa.table({"a": ["ab"]}))
+    assert "`short`" in error.problem
+
+
 def test_rules_of_features_that_the_table_does_not_have_bind_nobody() -> None:
     table = GateTable(
         column("a", "long"),

@@ -18,6 +18,8 @@ COLUMNS = "a INT, b BIGINT, d DATE, t TIMESTAMP, e DECIMAL(12,2), st STRUCT<x: I
         *(("INT", "a * 2"), ("BIGINT", "a + b"), ("INT", "year(d)"), ("DATE", "CAST(t AS DATE)")),
         *(("BOOLEAN", "a > 1"), ("STRING", "CAST(a AS STRING)"), ("DECIMAL(13,2)", "e + 1")),
         ("STRUCT<x: INT>", "st"),
+        # no text is cut off by a length, nor filled up
+        *(("STRING", "CAST(a AS VARCHAR(5))"), ("STRING", "CAST(a AS CHAR(5))")),
         # digits of a cast are those of its type, and those of a cast number are not its own
         *(("DECIMAL(4,1)", "CAST('2' AS DECIMAL(4,1))"), ("INT", "CAST(NULL AS INT)")),
         *(("DECIMAL(18,4)", "e * CAST(0.19 AS DECIMAL(5,2))"), ("DECIMAL(16,2)", "e * 5Y")),
@@ -41,6 +43,7 @@ def test_a_column_of_the_same_type_is_created(tmp_path: Path, kind: str, text: s
         *(("INT", "a > 1"), ("INT", "CAST(a AS STRING)"), ("DECIMAL(12,2)", "e + 1")),
         ("STRUCT<x: BIGINT>", "st"),
         # a length is a type of its own, which no expression has
+        ("VARCHAR(5)", "CAST(a AS VARCHAR(5))"),
         *(("VARCHAR(5)", "CAST(a AS STRING)"), ("CHAR(5)", "upper(CAST(a AS STRING))")),
         ("ARRAY<VARCHAR(5)>", "array(CAST(a AS STRING))"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -10,8 +11,12 @@ import pyarrow as pa
 import pytest
 
 from explorer import pipeline
-from explorer.errors import InvalidArgumentError
-from explorer.pipeline.planned_writes.create_plan import NewTableRequest, plan_create
+from explorer.errors import ConflictError, InvalidArgumentError
+from explorer.pipeline.planned_writes.create_plan import (
+    NewTableRequest,
+    carry_out_create,
+    plan_create,
+)
 from explorer.writing.schema.schema_text import parse_schema_text
 
 ROWS = pa.table({"id": [1], "land": ["DE"]})
@@ -38,6 +43,19 @@ def test_no_table_begins_in_the_folder_of_another_one(outer: str, way: str, belo
     assert "written to the outer table" in caught.value.remedy
     # beside it one may
     pipeline.write(ROWS, f"{outer}-2/{below}")
+
+
+def test_a_table_begins_there_where_its_creator_insists(outer: str) -> None:
+    uri = f"{outer}/land=DE/t"
+    schema = parse_schema_text("id BIGINT, land STRING")
+    insisting = NewTableRequest(schema=schema, inside_another_table=True)
+    plan = plan_create(uri, insisting)
+    with pytest.raises(ConflictError, match="plan"):
+        carry_out_create(uri, replace(insisting, name="other"), plan.digest)
+    carry_out_create(uri, insisting, plan.digest)
+    pipeline.create(f"{outer}/u", schema, inside_another_table=True)
+    for place in (uri, f"{outer}/u"):
+        assert pipeline.write(ROWS, place).version == 1
 
 
 def test_a_clone_does_not_begin_in_the_folder_of_a_third_table(outer: str) -> None:
