@@ -27,6 +27,8 @@ _LOCAL_SETTINGS: Final[Mapping[str, str]] = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
     "spark.sql.session.timeZone": "UTC",
+    # else every operation on a column asks the JVM a dozen times for the place of its code
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     # Spark listens on every interface unless told
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",

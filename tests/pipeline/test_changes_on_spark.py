@@ -130,3 +130,14 @@ def test_names_with_dots_are_written_and_changed_on_spark(
     pipeline.update(place, {"`a``c`": "concat(`a``c`, '!')"}, "`a.b` = 2", spark=spark)
     found = explorer.read_rows(explorer.open_table(place).snapshot()).to_pylist()
     assert sorted(map(str, found)) == ["{'a.b': 1, 'a`c': 'x'}", "{'a.b': 2, 'a`c': 'y!'}"]
+
+
+def test_small_files_that_share_tasks_are_each_written_once(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    place, count = tmp_path / "t", 60
+    rows = pa.table({"key": range(5 * count), "part": [key % count for key in range(5 * count)]})
+    pipeline.write(rows, place, partition_by="part", engine="local")
+    result = pipeline.delete(place, f"key >= {4 * count}", engine="spark", spark=spark)
+    assert result.metrics["numAddedFiles"] == count
+    assert [row["key"] for row in rows_of(place)] == list(range(4 * count))

@@ -78,6 +78,27 @@ def test_a_merge_makes_what_the_model_says(spark: SparkSession, tmp_path: Path, 
         assert counted(feed_of(place, version + 1)) == counted(wanted.feed)
 
 
+@pytest.mark.parametrize("seed", sample(range(1_200, 1_260), 30, "merges of small frames"))
+def test_few_rows_of_a_frame_are_merged_in_this_process(
+    spark: SparkSession, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise AssertionError("Spark was asked for pairs")
+
+    place, drawn = tmp_path / "t", draw(seed, plain=True)
+    make_table(place, drawn)
+    source = spark.createDataFrame(pa.Table.from_pylist(list(drawn.source), SCHEMA))
+    monkeypatch.setattr(_spark_merge, "pair_rows", refuse)
+    try:
+        wanted = judge(drawn)
+    except TwiceError:
+        with pytest.raises(InvalidArgumentError, match="partners in the source"):
+            merge_model.merge(place, drawn, source)
+        return
+    merge_model.merge(place, drawn, source)
+    assert counted(rows_of(place)) == counted(wanted.rows)
+
+
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     found = tmp_path / "t"
@@ -109,7 +130,7 @@ def test_a_source_is_read_once_and_its_rows_are_dropped(
         spark.range(8, 22, 1, 1).selectExpr("id", "0D v").mapInPandas(read, "id long, v double")
     )
     held = len(spark.sparkContext._jsc.getPersistentRDDs())
-    merging = pipeline.merge(place, source, "target.id = source.id")
+    merging = pipeline.merge(place, source, "target.id = source.id", engine="spark")
     merging.when_matched_update_all().when_not_matched_insert_all().execute()
     assert notes.read_text().splitlines() == ["read"]
     assert {row["v"] for row in rows_of(place) if row["id"] >= 8} == {1.0}
@@ -128,7 +149,7 @@ def test_a_part_of_the_source_that_is_lost_is_an_error(
 
     monkeypatch.setattr(_spark_merge, "find_leaving", lose)
     before = files_of(place)
-    merging = pipeline.merge(place, frame(spark), "target.id = source.id")
+    merging = pipeline.merge(place, frame(spark), "target.id = source.id", engine="spark")
     with pytest.raises(DeltaError):
         merging.when_matched_update_all().when_not_matched_insert_all().execute()
     assert files_of(place) == before
@@ -140,7 +161,7 @@ def test_a_part_of_the_source_that_is_lost_is_an_error(
 def test_a_table_may_be_merged_into_itself(spark: SparkSession, place: Path) -> None:
     source = pipeline.read(explorer.open_table(place).snapshot(), spark)
     source = source.selectExpr("id + 5 as id", "v * 2 as v")
-    merging = pipeline.merge(place, source, "target.id = source.id")
+    merging = pipeline.merge(place, source, "target.id = source.id", engine="spark")
     merging.when_matched_update_all().when_not_matched_insert_all().execute()
     found = {row["id"]: row["v"] for row in rows_of(place)}
     wanted = {key: float(key) for key in range(20)} | {key + 5: key * 2.0 for key in range(20)}
@@ -154,7 +175,9 @@ def test_a_merge_into_itself_does_not_run_again(
     meanwhile(monkeypatch, place, [1])
     source = pipeline.read(explorer.open_table(place).snapshot(), spark)
     with pytest.raises(ConflictError):
-        pipeline.merge(place, source, "target.id = source.id").when_matched_delete().execute()
+        pipeline.merge(
+            place, source, "target.id = source.id", engine="spark"
+        ).when_matched_delete().execute()
 
 
 def test_a_lost_merge_runs_again_with_the_rows_that_were_read(
@@ -162,7 +185,7 @@ def test_a_lost_merge_runs_again_with_the_rows_that_were_read(
 ) -> None:
     meanwhile(monkeypatch, place, [21, 22])
     source = frame(spark, "select id, rand() v from range(21, 23)")
-    merging = pipeline.merge(place, source, "target.id = source.id")
+    merging = pipeline.merge(place, source, "target.id = source.id", engine="spark")
     result = merging.when_matched_update_all().when_not_matched_insert_all().execute()
     assert result.version == 5
     assert result.metrics["numTargetRowsUpdated"] == 2
@@ -182,7 +205,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, place: Path, keys: list[int]) -> 
 
 
 def test_values_may_be_columns_of_spark(spark: SparkSession, place: Path) -> None:
-    merging = pipeline.merge(place, frame(spark), "target.id = source.id")
+    merging = pipeline.merge(place, frame(spark), "target.id = source.id", engine="spark")
     merging.when_matched_update({"v": fn.col("target.v") + fn.col("source.v")}).execute()
     assert {row["id"]: row["v"] for row in rows_of(place)}[9] == 118.0
 
@@ -193,7 +216,7 @@ def test_a_value_may_be_the_default_of_its_column(spark: SparkSession, tmp_path:
     properties = {"delta.feature.allowColumnDefaults": "supported"}
     pipeline.create(place, "id BIGINT, v DOUBLE DEFAULT 4.5, w INT", properties=properties)
     pipeline.write(pa.table({"id": [8, 9], "v": [1.0, 2.0], "w": [1, 2]}), place)
-    merging = pipeline.merge(place, frame(spark), "target.id = source.id")
+    merging = pipeline.merge(place, frame(spark), "target.id = source.id", engine="spark")
     merging = merging.when_matched_update({"v": "DEFAULT", "w": " default "}, "target.id = 8")
     merging.when_not_matched_insert({"id": "source.id", "w": "DEFAULT"}).execute()
     found = {row["id"]: (row["v"], row["w"]) for row in rows_of(place)}

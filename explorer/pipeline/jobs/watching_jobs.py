@@ -138,6 +138,7 @@ class _GroupedJobs:
         self._context = spark.sparkContext
         self._group = f"delta-explorer-{uuid.uuid4()}"
         self._label = label
+        self._ended: dict[int, int] = {}
 
     @contextlib.contextmanager
     def named(self) -> Iterator[None]:
@@ -153,15 +154,23 @@ class _GroupedJobs:
                     context.setLocalProperty(name, value)  # type: ignore[arg-type]  # None unsets
 
     def look(self, report: _Report) -> None:
-        """By the stages of the group's jobs."""
+        """By the stages of the group's jobs; of one that ended nothing is asked again, for each
+        question is a call into the JVM, which has work to do."""
         tracker = self._context.statusTracker()
         done = total = 0
         for job in tracker.getJobIdsForGroup(self._group):
+            if job in self._ended:
+                done, total = done + self._ended[job], total + self._ended[job]
+                continue
             found = tracker.getJobInfo(job)
-            for stage in found.stageIds if found is not None else ():
-                tasks = tracker.getStageInfo(stage)
-                if tasks is not None:
-                    done, total = done + tasks.numCompletedTasks, total + tasks.numTasks
+            if found is None:
+                continue
+            stages = [tracker.getStageInfo(stage) for stage in found.stageIds]
+            completed = sum(stage.numCompletedTasks for stage in stages if stage is not None)
+            known = sum(stage.numTasks for stage in stages if stage is not None)
+            if found.status == "SUCCEEDED":
+                completed = self._ended[job] = known
+            done, total = done + completed, total + known
         report.tell(min(done, total), total)
 
     def stop(self) -> None:

@@ -77,7 +77,7 @@ def choose_local(
     conditions = read_conditions(merge.on, merge.names)
     if (why := why_spark(merge, conditions)) is not None:
         return why
-    plans = _plans(statement, merge)
+    plans = plans_of(statement, merge)
     for plan in plans.values():
         if plan.needs_spark is not None:
             return plan.needs_spark
@@ -106,7 +106,7 @@ def choose_local(
     )
 
 
-def _plans(statement: ChangeStatement, merge: ResolvedMerge) -> Mapping[int, GatePlan]:
+def plans_of(statement: ChangeStatement, merge: ResolvedMerge) -> Mapping[int, GatePlan]:
     """The gates of the clauses that write rows, by their numbers, for values that are columns;
     raises what `plan_gate` raises."""
     return {

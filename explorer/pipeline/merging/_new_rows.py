@@ -90,8 +90,9 @@ class NewRows:
                 if item.clause.action == "delete":
                     frames.append(frame)
                     continue
-                self._check_whole(item, frame)
-                plans[number] = plan = self._plan(item, frame)
+                given = given_schema_of(frame)
+                self._check_whole(item, given)
+                plans[number] = plan = self._plan(item, given)
                 frames.append(self._through(frame, plan, number))
             task = WriteMerged(
                 store=self.statement.target.store,
@@ -183,17 +184,18 @@ class NewRows:
             fields.append(value.alias(item.name))
         return fn.struct(*fields)
 
-    def _check_whole(self, item: ResolvedClause, frame: DataFrame) -> None:
+    def _check_whole(self, item: ResolvedClause, given: StructType) -> None:
         if self.merge.request.merge_schema:
             return
-        given = {field.name: field.data_type for field in given_schema_of(frame).fields}
+        kinds = {field.name: field.data_type for field in given.fields}
         for column in self.merge.schema.fields:
             if column.name in item.columns:
-                check_whole((column.name,), given[column.name], column.data_type, merges=True)
+                check_whole((column.name,), kinds[column.name], column.data_type, merges=True)
 
-    def _plan(self, item: ResolvedClause, frame: DataFrame) -> GatePlan:
+    def _plan(self, item: ResolvedClause, given: StructType) -> GatePlan:
         statement = self.statement
-        given = given_schema_of(frame.select(*map(quoted, item.columns)))
+        # what goes beside the values stands behind them
+        given = StructType(fields=given.fields[: len(item.columns)])
         kept = item.columns.keys() if item.clause.action == "update" else ()
         return plan_gate(
             statement.protocol,
@@ -213,7 +215,8 @@ class NewRows:
             first_partition=_NUMBERING_TASKS * number,
             carried=carried,
         )
-        return found.select(*map(quoted, (*plan.schema.names, *carried)))
+        assert found.columns == [*plan.schema.names, *carried]
+        return found
 
     def _in_order(self, rows: DataFrame) -> DataFrame:
         """The rows of each partition of the table one after the other, as a write has them."""

@@ -21,9 +21,11 @@ from explorer.pipeline.writing.arrow_frame import arrow_frame
 from explorer.pipeline.writing.given_data import ArrowRows, SparkRows
 from explorer.progress import Watch
 from explorer.protocol.schema import (
+    VOID,
     DataType,
     DecimalType,
     PrimitiveType,
+    StructField,
     StructType,
 )
 from explorer.storage.ports import WriteStore
@@ -61,6 +63,24 @@ class SparkSource:
     def session(self) -> SparkSession:
         """The session that holds them."""
         return self.frame.sparkSession
+
+    @property
+    def is_collectable(self) -> bool:
+        """Whether all rows may come into this process: they are few, and Arrow's values of their
+        columns are those of a table."""
+        return self.is_small and all(_is_arrows(item) for item in self.schema.fields)
+
+    def collect(self, watch: Watch) -> ArrowRows:
+        """All rows, in this process."""
+        with watched(self.session, watch, _LABEL):
+            table = self.frame.drop(SOURCE_ROW).toArrow()
+        return ArrowRows(
+            schema=self.schema,
+            arrow_schema=table.schema,
+            batches=lambda: iter(table.to_batches()),
+            is_rereadable=True,
+            num_rows=table.num_rows,
+        )
 
     def facts(
         self, pairs: Sequence[KeyPair], listed: frozenset[str], watch: Watch
@@ -188,6 +208,14 @@ def _look(
 
 def _is_text(data_type: DataType) -> bool:
     return isinstance(data_type, PrimitiveType) and data_type.name in {"string", "binary"}
+
+
+def _is_arrows(column: StructField) -> bool:
+    """Whether Arrow's values of a column are all there is to it: Spark keeps collations and lengths
+    of texts in its metadata."""
+    kind = column.data_type
+    is_whole = not any(key.startswith("__") for key in column.metadata)
+    return is_whole and kind != VOID and (_is_plain(kind) or _is_text(kind))
 
 
 def _is_plain(data_type: DataType) -> bool:

@@ -14,6 +14,8 @@ from explorer.errors import UnsupportedError
 from explorer.pipeline.changing.beginning import check_removable, times
 from explorer.pipeline.jobs.watching_jobs import watched
 from explorer.pipeline.merging._candidates import find_files
+from explorer.pipeline.merging._choice import FewRows, plans_of, why_spark
+from explorer.pipeline.merging._local_merge import LocalMerge
 from explorer.pipeline.merging._merge_tasks import FOUND_PAIRS, FoundRows, join_pairs, pack_pairs
 from explorer.pipeline.merging._new_rows import NewRows, Written
 from explorer.pipeline.merging._pairs import (
@@ -25,6 +27,7 @@ from explorer.pipeline.merging._pairs import (
     number_unpaired,
     pair_rows,
 )
+from explorer.pipeline.merging._partners import find_partners
 from explorer.pipeline.merging._source import SparkSource, value_of
 from explorer.pipeline.native.pushdown import quoted
 from explorer.pipeline.native.rows import KeyRows
@@ -38,6 +41,7 @@ from explorer.progress import Watch
 from explorer.protocol.schema import VARIANT, VOID, StructType
 from explorer.protocol.schema_walk import walk_types
 from explorer.rows.stored_rows import keeps_row_ids
+from explorer.table.frames import believed_sizes
 from explorer.transaction.conflicts import Conflict
 from explorer.transaction.read_set import WHOLE_TABLE, ReadSet
 from explorer.writing.changes.candidates import Candidates
@@ -65,16 +69,22 @@ if TYPE_CHECKING:
 
 _MATCHING: Final = "Matching rows"
 
+_FEW_BYTES: Final = 64 * 2**20
+"""Of files in which a source that is small has its partners: to look through them in this process
+takes less time than to plan the jobs of a merge."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SparkMerge:
     """A merge that is ready: `statement` is made for what the table is to become. `reads_target`
-    says that the source came from this very table."""
+    says that the source came from this very table, `may_work_here` that few rows may be merged in
+    this process."""
 
     statement: ChangeStatement
     merge: ResolvedMerge
     source: SparkSource
     reads_target: bool
+    may_work_here: bool
     watch: Watch
     began: float = field(default_factory=time.monotonic)
 
@@ -84,9 +94,11 @@ class SparkMerge:
         statement, merge, source = self.statement, self.merge, self.source
         place = Workplace(store=statement.target.store, session=source.session, watch=self.watch)
         conditions = read_conditions(merge.on, merge.names)
+        where = self._partner_condition(conditions)
+        candidates = find_files(statement.snapshot, where, self.watch)
+        if (few := self._few_rows(candidates, conditions)) is not None:
+            return few.run()
         with leaving_nothing(statement, place):
-            where = self._partner_condition(conditions)
-            candidates = find_files(statement.snapshot, where, self.watch)
             if not merge.request.is_insert_only:
                 check_removable(statement, candidates)
             statement = statement.reading(self._reads(candidates))
@@ -126,6 +138,31 @@ class SparkMerge:
         pairs = asked_pairs(conditions, merge.names)
         facts = self.source.facts(pairs, listed, self.watch)
         return partner_condition(conditions, facts, merge.names.target)
+
+    def _few_rows(self, candidates: Candidates, conditions: MatchConditions) -> LocalMerge | None:
+        """The merge in this process, where it can be carried out here and its rows are few."""
+        statement, merge, source = self.statement, self.merge, self.source
+        if not self.may_work_here or self.reads_target or not source.is_collectable:
+            return None
+        if int(believed_sizes(candidates.files).sum()) > _FEW_BYTES:
+            return None
+        if why_spark(merge, conditions) is not None:
+            return None
+        plans = plans_of(statement, merge)
+        if any(plan.needs_spark is not None for plan in plans.values()):
+            return None
+        rows = FewRows(given=source.collect(self.watch), has_to_fit=False).read()
+        assert rows is not None
+        return LocalMerge(
+            statement=statement,
+            merge=merge,
+            source=rows,
+            partners=find_partners(rows, conditions.pairs),
+            candidates=candidates,
+            plans=plans,
+            watch=self.watch,
+            began=self.began,
+        )
 
     def _reads(self, candidates: Candidates) -> ReadSet:
         return WHOLE_TABLE if self.reads_target else candidates.reads()
@@ -169,8 +206,6 @@ class SparkMerge:
 
     def _target(self, candidates: Candidates, where: str | None, keys: KeyRows | None) -> DataFrame:
         """The rows of the candidates, with `PATH`, `INDEX` and where ids are kept `ROW_ID`."""
-        from pyspark.sql import functions as fn
-
         snapshot, names = self.statement.snapshot, self._columns()
         extra = {PATH: "_file_path", INDEX: "_row_index"}
         if keeps_row_ids(snapshot.protocol, snapshot.metadata):
@@ -183,8 +218,7 @@ class SparkMerge:
             metadata_columns=tuple(extra.values()),
             among=candidates.files.column("path"),
         ).frame(keys)
-        added = [fn.col(given).alias(name) for name, given in extra.items()]
-        return frame.select(*(fn.col(quoted(name)) for name in names), *added)
+        return frame.toDF(*names, *extra)
 
     def _columns(self) -> tuple[str, ...]:
         """The columns of the table that are read: all where a row is written again."""
@@ -221,7 +255,7 @@ class SparkMerge:
             return join_pairs(FOUND_PAIRS.empty_table())
         with watched(self.source.session, self.watch, _MATCHING):
             taken = pairs.frame.filter(fn.col(quoted(CLAUSE)).isNotNull())
-            asked = taken.select(*(fn.col(quoted(name)) for name in (PATH, INDEX, CLAUSE)))
+            asked = taken.select(*map(quoted, (PATH, INDEX, CLAUSE)))
             found = join_pairs(
                 map_batches(asked, pack_pairs, FOUND_PAIRS).toArrow().cast(FOUND_PAIRS)
             )

@@ -256,6 +256,7 @@ class _Job:
             merge=resolved,
             source=self._source(resolved),
             reads_target=bool(self.reads_target),
+            may_work_here=merge.engine == "auto" and isinstance(rows, SparkRows),
             watch=merge.watch,
             began=began,
         ).run()

@@ -22,7 +22,7 @@ from explorer.pipeline.rewrite._measure import measure
 from explorer.pipeline.rewrite._shuffle import rewrite_by_shuffle
 from explorer.pipeline.rewrite.curve import RowOrder
 from explorer.pipeline.rewrite.write_files import GROUP, RewriteFiles
-from explorer.pipeline.session import choose_watched
+from explorer.pipeline.session import choose_watched, parallelism
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS, GroupWork, in_this_process, on_spark
 from explorer.pipeline.tasks.task_groups import are_few, pack_files
 from explorer.progress import UNWATCHED, Watch
@@ -41,6 +41,11 @@ _FEW_BYTES: Final = 64 * 2**20
 
 SORTED_IN_A_TASK = 192 * 2**20
 """Bytes of a group that one task sorts in its memory; more go through a shuffle of Spark."""
+
+_TASK_BYTES: Final = 32 * 2**20
+_TASKS_EACH: Final = 6
+"""Small groups share tasks: one takes as long to begin as a few MiB to be written. So many bytes,
+or fewer, so that each slot of the session has some tasks and none waits long for another."""
 
 _LABEL: Final = "Writing rows again"
 
@@ -97,7 +102,9 @@ def rewrite_groups(
         found = _run(in_this_process(watch, label), None, job, wanted)
     else:
         with watched(session, watch, label):
-            found = _run(on_spark(session), session, job, wanted)
+            size = sum_of(wanted.files.column("size"))
+            tasks = max(-(-size // _TASK_BYTES), parallelism(session) * _TASKS_EACH)
+            found = _run(on_spark(session, tasks), session, job, wanted)
     _check_counts(wanted, found)
     return found
 

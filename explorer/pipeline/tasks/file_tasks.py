@@ -41,10 +41,17 @@ NUM_RECORDS = "num_records"
 
 
 def run_groups(
-    spark: SparkSession, groups: tuple[bytes, ...], read: ReadGroup, schema: StructType
+    spark: SparkSession,
+    groups: tuple[bytes, ...],
+    read: ReadGroup,
+    schema: StructType,
+    most_tasks: int | None = None,
 ) -> DataFrame:
-    """What `read` makes of each group, a task for each, with exactly `schema`."""
+    """What `read` makes of each group, with exactly `schema`: a task for each, or so many tasks at
+    most, of which each has groups from everywhere in their order."""
     mark = ErrorMark()
+    count = max(1, min(len(groups), most_tasks or len(groups)))
+    groups = tuple(group for first in range(count) for group in groups[first::count])
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
@@ -52,15 +59,16 @@ def run_groups(
                 with mark.marked():
                     yield from (rows for rows in read(unpack_files(groups[at])) if rows.num_rows)
 
-    # a range has one row in each of its parts, wherever it is worked on
-    return spark.range(0, len(groups), 1, max(1, len(groups))).mapInArrow(run, schema)
+    # its parts are the same wherever it is worked on, and of one number or nearly so
+    return spark.range(0, len(groups), 1, count).mapInArrow(run, schema)
 
 
-def on_spark(spark: SparkSession) -> GroupWork:
-    """Work that is done by the tasks of a session."""
+def on_spark(spark: SparkSession, most_tasks: int | None = None) -> GroupWork:
+    """Work that is done by the tasks of a session, a task for each group or so many at most."""
 
     def work(groups: tuple[bytes, ...], read: ReadGroup, schema: pa.Schema) -> pa.Table:
-        return run_groups(spark, groups, read, spark_schema(schema)).toArrow().cast(schema)
+        made = run_groups(spark, groups, read, spark_schema(schema), most_tasks)
+        return made.toArrow().cast(schema)
 
     return work
 
