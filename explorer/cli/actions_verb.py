@@ -10,8 +10,8 @@ from rich.text import Text
 
 from explorer.cli.answering import answer
 from explorer.cli.arguments.options import AsJson, Limit, StorageOptions, Uri
+from explorer.cli.printing.consoles import build_console
 from explorer.cli.printing.listings import Column, Row, print_cut, print_listing
-from explorer.cli.printing.terminal import build_console
 from explorer.cli.printing.wording import UNKNOWN, printable, render_size
 from explorer.inspect.frame_rows import plain_rows
 

@@ -10,6 +10,7 @@ import typer
 from explorer.answers.registry import ANSWERS
 from explorer.cli.answering import answer
 from explorer.cli.arguments.options import AsJson, Limit, StorageOptions, Uri
+from explorer.cli.printing.consoles import build_console
 from explorer.cli.printing.listings import (
     Column,
     Row,
@@ -18,7 +19,6 @@ from explorer.cli.printing.listings import (
     print_listing,
     print_note,
 )
-from explorer.cli.printing.terminal import build_console
 from explorer.cli.printing.wording import UNKNOWN, render_count
 
 ReadVersion = Annotated[

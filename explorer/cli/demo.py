@@ -13,7 +13,8 @@ from rich.text import Text
 
 from explorer.cli.arguments.options import parse_instant
 from explorer.cli.plugins import load_open_page
-from explorer.cli.printing.terminal import build_console, show_progress
+from explorer.cli.printing.consoles import build_console
+from explorer.cli.printing.terminal import show_progress
 from explorer.cli.printing.wording import printable
 
 _ADDRESS = "127.0.0.1"

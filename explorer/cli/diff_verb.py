@@ -13,9 +13,9 @@ from rich.text import Text
 from explorer.answers.registry import ANSWERS
 from explorer.cli.answering import answer, open_named
 from explorer.cli.arguments.options import AsJson, Limit, StorageOptions, Uri
+from explorer.cli.printing.consoles import build_console
 from explorer.cli.printing.listings import Column, Row, print_cut, print_listing, print_note
 from explorer.cli.printing.row_listing import list_rows
-from explorer.cli.printing.terminal import build_console
 from explorer.cli.printing.wording import (
     UNKNOWN,
     printable,

@@ -12,10 +12,10 @@ import typer
 from rich.text import Text
 
 from explorer.cli.arguments.options import AsJson
+from explorer.cli.printing.consoles import build_console
 from explorer.cli.printing.failures import EXIT_PROBLEM
 from explorer.cli.printing.json_lines import print_document
 from explorer.cli.printing.listings import Column, print_listing, print_note
-from explorer.cli.printing.terminal import build_console
 
 if TYPE_CHECKING:
     from explorer.inspect.installation import Part

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from explorer.cli.answering import answer
 from explorer.cli.arguments.options import AsJson, StorageOptions, Uri, Version
+from explorer.cli.printing.consoles import build_console
 from explorer.cli.printing.listings import Column, Row, print_listing, print_note
-from explorer.cli.printing.terminal import build_console
 from explorer.cli.printing.wording import UNKNOWN, printable
 from explorer.inspect.frame_rows import plain_rows
 

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from explorer.cli.answering import answer
 from explorer.cli.arguments.options import AsJson, Limit, StorageOptions, Uri
+from explorer.cli.printing.consoles import build_console
 from explorer.cli.printing.failures import EXIT_PROBLEM
 from explorer.cli.printing.listings import (
     Column,
@@ -23,7 +24,6 @@ from explorer.cli.printing.listings import (
     print_listing,
     print_note,
 )
-from explorer.cli.printing.terminal import build_console
 from explorer.cli.printing.wording import printable, render_count, render_size
 from explorer.inspect.frame_rows import plain_rows
 

@@ -19,6 +19,7 @@ from explorer.cli.arguments.options import (
     Uri,
     Version,
 )
+from explorer.cli.printing.consoles import build_console
 from explorer.cli.printing.listings import (
     Column,
     Row,
@@ -27,7 +28,6 @@ from explorer.cli.printing.listings import (
     print_listing,
     print_note,
 )
-from explorer.cli.printing.terminal import build_console
 from explorer.cli.printing.wording import (
     UNKNOWN,
     printable,

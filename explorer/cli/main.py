@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import typer
 from typer.main import get_command
 
-from explorer.cli.plugins import register_plugin_verbs
 from explorer.cli.printing.failures import (
     EXIT_CANCELLED,
     EXIT_PROBLEM,
@@ -25,7 +25,7 @@ from explorer.cli.printing.failures import (
     report_as_text,
 )
 from explorer.cli.printing.terminal import escape_unencodable_output, ignore_closed_pipe
-from explorer.cli.verbs import build_app
+from explorer.cli.verbs import VERB_NAMES, build_app, build_list_app
 from explorer.errors import DeltaError
 
 _PROGRAM = "delta-explorer"
@@ -64,11 +64,9 @@ def run(arguments: Sequence[str]) -> int:
 
 def _run_verb(arguments: Sequence[str], report: Report) -> int:
     try:
-        app = _kept_app(build_app)
-        if _needs_plugins(app, arguments):
-            app = build_app()
-            register_plugin_verbs(app)
-        code = _command_of(app).main(list(arguments), prog_name=_PROGRAM, standalone_mode=False)
+        code = _command_for(arguments).main(
+            list(arguments), prog_name=_PROGRAM, standalone_mode=False
+        )
     except DeltaError as error:
         report(error.as_dict())
         return exit_code_of(error)
@@ -83,26 +81,31 @@ def _run_verb(arguments: Sequence[str], report: Report) -> int:
     return code if isinstance(code, int) else 0
 
 
-@cache
-def _kept_app(build: Callable[[], typer.Typer]) -> typer.Typer:
-    """Our own verbs, which are the same for every line that a process runs."""
-    return build()
+def _command_for(arguments: Sequence[str]) -> Any:
+    """What parses these arguments, as far as they need it: to declare every verb takes longer than
+    to answer most lines."""
+    if arguments and arguments[0] in VERB_NAMES:
+        return _kept_command(arguments[0])
+    # only here, because looking for plugins takes longer than to open a small table
+    from explorer.cli.plugins import register_plugin_verbs  # noqa: PLC0415
 
-
-@cache
-def _command_of(app: typer.Typer) -> Any:
-    """What parses a line. To make it of the annotations of some forty verbs takes longer than to
-    answer most lines."""
+    is_list = list(arguments) == ["--help"] or not (arguments or _completes())
+    app = build_list_app() if is_list else build_app()
+    register_plugin_verbs(app)
     return get_command(app)
+
+
+@cache
+def _kept_command(verb: str) -> Any:
+    """What parses a line of one verb of ours, the same for every line that a process runs."""
+    return get_command(build_app([verb]))
+
+
+def _completes() -> bool:
+    """Whether a shell asks what a line could go on with; it says so in its environment."""
+    return any(name.endswith("_COMPLETE") for name in os.environ)
 
 
 def _wants_json(arguments: Sequence[str]) -> bool:
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     return "--json" in options
-
-
-def _needs_plugins(app: typer.Typer, arguments: Sequence[str]) -> bool:
-    """Whether the verb is not one of ours, or the list of verbs is asked for."""
-    built_in = {command.name for command in app.registered_commands}
-    verb = next((word for word in arguments if not word.startswith("-")), None)
-    return verb not in built_in

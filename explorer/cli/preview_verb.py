@@ -17,9 +17,9 @@ from explorer.cli.arguments.options import (
     Uri,
     Version,
 )
+from explorer.cli.printing.consoles import build_console
 from explorer.cli.printing.listings import print_note
 from explorer.cli.printing.row_listing import list_rows
-from explorer.cli.printing.terminal import build_console
 from explorer.table.counts import count
 
 if TYPE_CHECKING:

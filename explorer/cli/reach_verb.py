@@ -10,8 +10,8 @@ from rich.text import Text
 
 from explorer.cli.answering import answer
 from explorer.cli.arguments.options import AsJson, Limit, StorageOptions, Uri
+from explorer.cli.printing.consoles import build_console
 from explorer.cli.printing.listings import Column, Row, TimeColumn, print_listing, print_note
-from explorer.cli.printing.terminal import build_console
 from explorer.cli.printing.wording import printable, render_time
 from explorer.inspect.frame_rows import plain_rows
 from explorer.table.counts import count

@@ -15,9 +15,9 @@ from explorer.cli.arguments.options import (
     StorageOptions,
     Uri,
 )
+from explorer.cli.printing.consoles import build_console
 from explorer.cli.printing.listings import Column, TimeColumn, print_cut, print_listing, print_note
 from explorer.cli.printing.row_listing import list_changes
-from explorer.cli.printing.terminal import build_console
 from explorer.cli.printing.wording import printable, render_count
 from explorer.errors import InvalidArgumentError
 from explorer.inspect.frame_rows import plain_rows

@@ -19,8 +19,8 @@ from explorer.cli.arguments.options import (
     Version,
 )
 from explorer.cli.printing import answer_printing
+from explorer.cli.printing.consoles import build_console
 from explorer.cli.printing.listings import Column, Row, TimeColumn, print_cut, print_listing
-from explorer.cli.printing.terminal import build_console
 from explorer.cli.printing.wording import printable, render_count
 from explorer.errors import InvalidArgumentError
 from explorer.inspect.frame_rows import plain_rows

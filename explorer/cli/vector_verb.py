@@ -16,8 +16,8 @@ from explorer.cli.arguments.options import (
     Uri,
     Version,
 )
+from explorer.cli.printing.consoles import build_console
 from explorer.cli.printing.listings import Column, Row, print_cut, print_listing, print_note
-from explorer.cli.printing.terminal import build_console
 from explorer.cli.printing.wording import UNKNOWN, render_count, render_size
 from explorer.inspect.frame_rows import plain_rows
 from explorer.table.counts import count

@@ -1,92 +1,201 @@
-"""The verbs that look at a table, as the command line declares them.
+"""The verbs of the command line: in which group, what the list of verbs says, and where they are.
 
-Each asks `explorer.answers` for its fact, and prints the documents of it or a listing for people.
+A verb's module is imported when it is run, or asked for its own help: one verb needs few of them,
+and the list of all verbs none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from typing import Any, Final
 
 import typer
 
-import explorer.inspect as look
-from explorer.answers.registry import ANSWERS
-from explorer.cli.actions_verb import actions
-from explorer.cli.advice_verb import advice
-from explorer.cli.answering import answer, ask, open_named, print_answer
-from explorer.cli.arguments.options import (
-    SCREENFUL,
-    AsJson,
-    Limit,
-    StorageOptions,
-    Timestamp,
-    Uri,
-    Version,
-)
-from explorer.cli.change_verbs import delete, update
-from explorer.cli.changes_verb import changes
-from explorer.cli.clone_verb import clone
-from explorer.cli.conflicts_verb import conflicts
-from explorer.cli.create_verb import create
-from explorer.cli.demo import demo
-from explorer.cli.diff_verb import diff
-from explorer.cli.doctor_verb import doctor
-from explorer.cli.engines_verb import engines
-from explorer.cli.foreign_verb import foreign
-from explorer.cli.health_verb import health
 from explorer.cli.help_pages import Group, VerbList, add_verb
-from explorer.cli.layout_verb import layout
-from explorer.cli.maintenance_verbs import CHANGING_VERBS, DOCUMENT_VERBS
-from explorer.cli.preview_verb import preview
-from explorer.cli.printing import answer_printing
-from explorer.cli.printing.failures import EXIT_PROBLEM, report_as_json, report_as_text
-from explorer.cli.printing.terminal import ignore_closed_pipe, show_progress
-from explorer.cli.reach_verb import reach
-from explorer.cli.rows_verb import rows
-from explorer.cli.schema_verb import schema
-from explorer.cli.skip_verb import skip
-from explorer.cli.statistics_verb import stats
-from explorer.cli.vector_verb import dv
+from explorer.cli.printing.terminal import ignore_closed_pipe
 from explorer.cli.version_option import about
-from explorer.cli.why_verb import why
-from explorer.cli.write_verb import write
 
-SortBy = Annotated[
-    str,
-    typer.Option(
-        "--sort",
-        metavar="COLUMN",
-        help="path, size, num_records, modification_time or partition_values.NAME.",
-    ),
-]
-Descending = Annotated[bool, typer.Option("--descending", help="Largest first.")]
-Operations = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--operation",
-        metavar="NAME",
-        help="Only this operation, by its name or its first words, such as delete; may be "
-        "repeated.",
-    ),
-]
-User = Annotated[
-    str | None,
-    typer.Option("--user", metavar="TEXT", help="Only commits with this text in the user's name."),
-]
-Since = Annotated[
-    str | None,
-    typer.Option(
-        "--since", metavar="T", help="Only commits from this time on, such as 2026-11-01T00:00:00Z."
-    ),
-]
-Contains = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Only files with this text in the path.")
-]
+_Home = tuple[str, str, str]
+"""The module beside this one, the name there of the verb, or of a mapping that has it by its own
+name, and the first line of its help."""
+
+_VERBS: Final[Mapping[Group, Mapping[str, _Home]]] = {
+    "Look at a table": {
+        "inspect": (
+            "table_verbs",
+            "inspect",
+            "Version, protocol, features, files, rows and problems.",
+        ),
+        "preview": ("preview_verb", "preview", "The first rows of a version."),
+        "schema": (
+            "schema_verb",
+            "schema",
+            "Columns with their types, rules and names in data files.",
+        ),
+        "features": (
+            "table_verbs",
+            "features",
+            "Table features: supported, active, and since which commit.",
+        ),
+        "engines": ("engines_verb", "engines", "Which engines can read and write the table."),
+        "health": ("health_verb", "health", "What is wrong with the log, and what repairs it."),
+        "advice": ("advice_verb", "advice", "What to do first, with cost and benefit."),
+        "log": ("table_verbs", "log", "Files of the log folder, newest first."),
+    },
+    "Versions and changes": {
+        "history": ("table_verbs", "history", "Commits, newest first: who changed what, and when."),
+        "actions": (
+            "actions_verb",
+            "actions",
+            "The actions of one commit, line by line, as the log has them.",
+        ),
+        "diff": (
+            "diff_verb",
+            "diff",
+            "What differs between two versions or tables, layer by layer.",
+        ),
+        "changes": (
+            "changes_verb",
+            "changes",
+            "The change data feed: rows inserted, updated and deleted.",
+        ),
+        "rows": ("rows_verb", "rows", "When rows were written, changed or deleted."),
+        "reach": ("reach_verb", "reach", "How far back time travel and the change data feed go."),
+        "conflicts": (
+            "conflicts_verb",
+            "conflicts",
+            "Which commits a transaction would conflict with.",
+        ),
+    },
+    "Files and queries": {
+        "files": (
+            "table_verbs",
+            "files",
+            "Data files with size, rows, partition and deletion vector.",
+        ),
+        "layout": (
+            "layout_verb",
+            "layout",
+            "File sizes, small files by partition, and clustering.",
+        ),
+        "skip": (
+            "skip_verb",
+            "skip",
+            "Which files a query must read, and why it skips the others.",
+        ),
+        "stats": (
+            "statistics_verb",
+            "stats",
+            "Statistics by column: min, max, null count and coverage.",
+        ),
+        "dv": ("vector_verb", "dv", "Deletion vectors: which files have one, and what it deletes."),
+        "why": ("why_verb", "why", "Why a file is still in the folder."),
+        "foreign": (
+            "foreign_verb",
+            "foreign",
+            "Files in the table's folder that Delta does not manage.",
+        ),
+    },
+    "Change a table": {
+        "create": ("create_verb", "create", "Create a table without rows."),
+        "write": ("write_verb", "write", "Write the rows of Parquet and Arrow files."),
+        "delete": ("change_verbs", "delete", "Delete rows of a table."),
+        "update": ("change_verbs", "update", "Give rows of a table new values."),
+        "clone": ("clone_verb", "clone", "Make a shallow clone of a table."),
+        "optimize": (
+            "maintenance_verbs",
+            "CHANGING_VERBS",
+            "Compact small files, sort rows, or purge deleted rows.",
+        ),
+        "vacuum": (
+            "maintenance_verbs",
+            "CHANGING_VERBS",
+            "Delete files that no version within the retention needs.",
+        ),
+        "checkpoint": (
+            "maintenance_verbs",
+            "CHANGING_VERBS",
+            "Write a checkpoint of the newest version.",
+        ),
+        "compact-log": (
+            "maintenance_verbs",
+            "CHANGING_VERBS",
+            "Write a log compaction: one file for a range of commits.",
+        ),
+        "clean-log": (
+            "maintenance_verbs",
+            "CHANGING_VERBS",
+            "Delete commits and checkpoints beyond the log retention.",
+        ),
+        "restore": (
+            "maintenance_verbs",
+            "CHANGING_VERBS",
+            "Restore an earlier version as the newest one.",
+        ),
+        "repair": (
+            "maintenance_verbs",
+            "CHANGING_VERBS",
+            "Repair the hint, a checkpoint, missing files or statistics.",
+        ),
+        "set": ("maintenance_verbs", "CHANGING_VERBS", "Set and unset table properties."),
+        "column": ("maintenance_verbs", "CHANGING_VERBS", "Add, rename, drop or change columns."),
+        "cluster-by": (
+            "maintenance_verbs",
+            "CHANGING_VERBS",
+            "Choose the columns by which rows are kept together.",
+        ),
+        "constraint": ("maintenance_verbs", "CHANGING_VERBS", "Add or drop a CHECK constraint."),
+        "upgrade": (
+            "maintenance_verbs",
+            "CHANGING_VERBS",
+            "Enable table features, or raise the protocol versions.",
+        ),
+        "drop-feature": ("maintenance_verbs", "CHANGING_VERBS", "Drop a table feature."),
+    },
+    "Plans and receipts": {
+        "plans": (
+            "maintenance_verbs",
+            "plans",
+            "List plans, newest first, or show one with its files.",
+        ),
+        "receipts": ("maintenance_verbs", "receipts", "List receipts, newest first, or show one."),
+    },
+    "Page and installation": {
+        "demo": ("demo", "demo", "Write a demo table and open the page on it."),
+        "doctor": (
+            "doctor_verb",
+            "doctor",
+            "What is installed, what is missing and how to get it.",
+        ),
+    },
+}
+"""By group and name, in the order of the help."""
+
+VERB_NAMES: Final = frozenset(name for verbs in _VERBS.values() for name in verbs)
+"""The verbs of this package."""
 
 
-def build_app() -> typer.Typer:
-    """The command line with the verbs of this package."""
+def build_app(names: Iterable[str] = VERB_NAMES) -> typer.Typer:
+    """The command line with these verbs of this package, each with all that it takes."""
+    asked = frozenset(names)
+    app = _build_empty_app()
+    for group, name, home in _homes():
+        if name in asked:
+            add_verb(app, name, group, ignore_closed_pipe()(_load_verb(name, home)))
+    return app
+
+
+def build_list_app() -> typer.Typer:
+    """The command line for its list of verbs alone: they have their first lines, take nothing and
+    do nothing."""
+    app = _build_empty_app()
+    for group, name, (_, _, line) in _homes():
+        add_verb(app, name, group, _listed(line))
+    return app
+
+
+def _build_empty_app() -> typer.Typer:
     app = typer.Typer(
         name="delta-explorer",
         cls=VerbList,
@@ -99,186 +208,22 @@ def build_app() -> typer.Typer:
         rich_markup_mode=None,
     )
     app.callback()(about)
-    for group, verbs in _VERBS.items():
-        for name, verb in verbs.items():
-            add_verb(app, name, group, ignore_closed_pipe()(verb))
     return app
 
 
-def inspect(
-    uri: Uri,
-    *,
-    version: Version = None,
-    timestamp: Timestamp = None,
-    option: StorageOptions = None,
-    as_json: AsJson = False,
-) -> None:
-    """Version, protocol, features, files, rows and problems.
-
-    Where the newest version cannot be read, the newest that can be is shown below the error, and
-    the exit code is 1.
-
-    Example: delta-explorer inspect s3://bucket/orders --version 12 --option anon=true
-    """
-    given = {"version": version, "timestamp": timestamp}
-    question, document = ask("inspect", (uri, option), given)
-    # a script must not take an older version for the newest one
-    is_older = document["unreadable_version"] is not None
-    if is_older:
-        _report_unreadable(document, as_json=as_json)
-    if as_json:
-        print_answer(question, document)
-    else:
-        told = document["problems"][1:] if is_older else document["problems"]
-        answer_printing.print_inspect({**document, "problems": told})
-    if is_older:
-        raise typer.Exit(EXIT_PROBLEM)
+def _homes() -> Iterable[tuple[Group, str, _Home]]:
+    return ((group, name, home) for group, verbs in _VERBS.items() for name, home in verbs.items())
 
 
-def _report_unreadable(document: Mapping[str, Any], *, as_json: bool) -> None:
-    """Why the newest version is not the one that is shown, on standard error."""
-    error = {key: text for key, text in document["problems"][0].items() if key != "place"}
-    report = report_as_json if as_json else report_as_text
-    report(error)
+def _load_verb(name: str, home: _Home) -> Callable[..., None]:
+    module, attribute, _ = home
+    found: Any = getattr(import_module(f"explorer.cli.{module}"), attribute)
+    verb: Callable[..., None] = found[name] if isinstance(found, Mapping) else found
+    return verb
 
 
-def history(  # noqa: PLR0913  # the options of a command
-    uri: Uri,
-    *,
-    operation: Operations = None,
-    user: User = None,
-    since: Since = None,
-    limit: Limit = None,
-    option: StorageOptions = None,
-    as_json: AsJson = False,
-) -> None:
-    """Commits, newest first: who changed what, and when.
+def _listed(line: str) -> Callable[..., None]:
+    def verb() -> None: ...
 
-    --operation, --user and --since show only the commits that fit all of them.
-
-    Example: delta-explorer history ./orders --operation delete --limit 20
-    """
-    given = {"operation": operation, "user": user, "since": since}
-    place = (uri, option)
-    if as_json:
-        print_answer(*ask("history", place, {**given, "limit": limit}))
-        return
-    most = limit or SCREENFUL
-    table = open_named(place)
-    # one more than are shown tells whether there are more
-    found = ANSWERS["history"].question({**given, "limit": most + 1}).ask(table)
-    if all(value is None for value in given.values()):
-        commits = table.listing().commits
-        with show_progress() as progress:
-            shown = commits[-most:]
-            figures = look.timeline(table, first=min(shown, default=0), progress=progress)
-        answer_printing.print_history(figures, found, len(commits))
-        return
-    fitting = frozenset(found.column("version").to_pylist()[:most])
-    with show_progress() as progress:
-        figures = look.timeline(table, only=fitting, progress=progress)
-    answer_printing.print_some_history(figures, found)
-
-
-def files(  # noqa: PLR0913  # the options of a command
-    uri: Uri,
-    *,
-    version: Version = None,
-    timestamp: Timestamp = None,
-    sort: SortBy = "path",
-    descending: Descending = False,
-    contains: Contains = None,
-    limit: Limit = None,
-    option: StorageOptions = None,
-    as_json: AsJson = False,
-) -> None:
-    """Data files with size, rows, partition and deletion vector.
-
-    Example: delta-explorer files ./orders --sort size --descending --limit 10
-    """
-    given = {
-        "version": version,
-        "timestamp": timestamp,
-        "sort": sort,
-        "descending": descending,
-        "contains": contains,
-        "limit": limit,
-    }
-    answer(
-        "files",
-        (uri, option),
-        given,
-        lambda page, _: answer_printing.print_files(page),
-        as_json=as_json,
-    )
-
-
-def features(
-    uri: Uri, *, version: Version = None, option: StorageOptions = None, as_json: AsJson = False
-) -> None:
-    """Table features: supported, active, and since which commit.
-
-    Example: delta-explorer features ./orders
-    """
-    answer(
-        "features",
-        (uri, option),
-        {"version": version},
-        lambda frame, _: answer_printing.print_features(frame),
-        as_json=as_json,
-    )
-
-
-def log(
-    uri: Uri, *, limit: Limit = None, option: StorageOptions = None, as_json: AsJson = False
-) -> None:
-    """Files of the log folder, newest first.
-
-    Commits, checkpoints, sidecars, checksums, and files that are not of the log.
-
-    Example: delta-explorer log ./orders --json
-    """
-    answer("log", (uri, option), {"limit": limit}, answer_printing.print_log_files, as_json=as_json)
-
-
-_VERBS: Mapping[Group, Mapping[str, Callable[..., None]]] = {
-    "Look at a table": {
-        "inspect": inspect,
-        "preview": preview,
-        "schema": schema,
-        "features": features,
-        "engines": engines,
-        "health": health,
-        "advice": advice,
-        "log": log,
-    },
-    "Versions and changes": {
-        "history": history,
-        "actions": actions,
-        "diff": diff,
-        "changes": changes,
-        "rows": rows,
-        "reach": reach,
-        "conflicts": conflicts,
-    },
-    "Files and queries": {
-        "files": files,
-        "layout": layout,
-        "skip": skip,
-        "stats": stats,
-        "dv": dv,
-        "why": why,
-        "foreign": foreign,
-    },
-    "Change a table": {
-        "create": create,
-        "write": write,
-        "delete": delete,
-        "update": update,
-        "clone": clone,
-        **CHANGING_VERBS,
-    },
-    "Plans and receipts": DOCUMENT_VERBS,
-    "Page and installation": {"demo": demo, "doctor": doctor},
-}
-"""By group and name, in the order of the help."""
+    verb.__doc__ = line
+    return verb

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
 import typer
@@ -13,6 +12,9 @@ from explorer.cli.printing.failures import EXIT_USAGE
 def _print_version(asked: bool) -> None:  # noqa: FBT001  # Typer hands the flag over
     if not asked:
         return
+    # most lines ask something else, and it brings the parser of e-mail
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
+
     try:
         found = version("delta-explorer")
     except PackageNotFoundError:

@@ -14,8 +14,8 @@ from explorer.cli.printing._frame_listings import (
     list_log_files,
 )
 from explorer.cli.printing._history_listing import list_gaps, list_unreadable, list_versions
+from explorer.cli.printing.consoles import build_console
 from explorer.cli.printing.listings import print_cut, print_note
-from explorer.cli.printing.terminal import build_console
 from explorer.inspect.frame_rows import plain_rows
 from explorer.table.counts import count
 

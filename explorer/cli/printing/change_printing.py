@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 
+from explorer.cli.printing.consoles import build_console
 from explorer.cli.printing.listings import Column, print_listing
 from explorer.cli.printing.row_listing import list_rows
-from explorer.cli.printing.terminal import build_console
 from explorer.cli.printing.wording import render_count, render_size
 from explorer.cli.printing.writing_printing import (
     print_note_line,

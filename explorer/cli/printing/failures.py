@@ -8,11 +8,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from rich.padding import Padding
-from rich.text import Text
-
 from explorer.answers.json_lines import render_json
-from explorer.cli.printing.terminal import build_console
 from explorer.cli.printing.wording import printable
 from explorer.errors import DeltaError, ErrorKind
 
@@ -48,6 +44,12 @@ def report_as_json(fields: Fields) -> None:
 
 def report_as_text(fields: Fields) -> None:
     """Problem, reason and remedy on standard error, a line each."""
+    # most lines end without an error
+    from rich.padding import Padding  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    from explorer.cli.printing.consoles import build_console  # noqa: PLC0415
+
     console = build_console(sys.stderr)
     console.print(Text.assemble(("error: ", "bold red"), _line(fields["problem"])))
     for label, key in (("why", "reason"), ("what to do", "remedy"), ("specification", "spec")):

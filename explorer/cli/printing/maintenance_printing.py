@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
+from explorer.cli.printing.consoles import build_console
 from explorer.cli.printing.failures import report_as_text
 from explorer.cli.printing.listings import (
     Column,
@@ -22,7 +23,6 @@ from explorer.cli.printing.listings import (
     print_listing,
     print_note,
 )
-from explorer.cli.printing.terminal import build_console
 from explorer.cli.printing.wording import printable, render_count, render_size, render_time
 from explorer.inspect.frame_rows import plain_rows
 

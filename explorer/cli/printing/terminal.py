@@ -1,4 +1,4 @@
-"""The two consoles, and progress on the one of them that is a terminal."""
+"""The streams that are written to, and progress on the one of them that is a terminal."""
 
 from __future__ import annotations
 
@@ -8,36 +8,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import NoReturn, TextIO
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-from rich.progress import Progress as Bar
+from typing import TYPE_CHECKING
 
 from explorer.progress import Progress, ProgressCallback
 
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
 _PATIENCE_SECONDS = 0.4
 """Work that is done by then shows no bar: one that flashes up says nothing."""
-
-_WIDE = 1000
-"""Columns where nobody looks: what goes into a pipe is not cut to a screen."""
-
-
-def build_console(stream: TextIO) -> Console:
-    """A console that treats text as text: no markup, no emoji names, no guessing
-    of colours; as wide as the terminal, or wide enough for anything in a pipe."""
-    width = None
-    if not stream.isatty() and "COLUMNS" not in os.environ:
-        width = _WIDE
-    return _Console(
-        file=stream, markup=False, emoji=False, highlight=False, soft_wrap=False, width=width
-    )
-
-
-class _Console(Console):
-    def on_broken_pipe(self) -> NoReturn:
-        """Leave it to `ignore_closed_pipe`; Rich would exit with 1."""
-        raise BrokenPipeError
 
 
 def escape_unencodable_output() -> None:
@@ -107,6 +86,12 @@ class ProgressLine:
 
 
 def _start_bar() -> Bar:
+    # most work shows no bar, and Rich takes longer to import than a small table to open
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn  # noqa: PLC0415
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+
+    from explorer.cli.printing.consoles import build_console  # noqa: PLC0415
+
     bar = Bar(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=30),

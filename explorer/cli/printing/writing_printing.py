@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
+from explorer.cli.printing.consoles import build_console
 from explorer.cli.printing.json_lines import print_document
 from explorer.cli.printing.listings import Column, print_listing, print_note
-from explorer.cli.printing.terminal import build_console
 from explorer.cli.printing.wording import printable, render_count, render_size
 from explorer.storage.location import parse_location
 from explorer.table.counts import count

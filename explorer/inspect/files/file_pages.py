@@ -40,6 +40,8 @@ _SORTABLE = ("path", "size", "modification_time", "num_records", "deleted_rows")
 _PARTITION = "partition_values."
 _PAIRS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())]))
 
+_FEW_ROWS = 200
+"""Rows of a page that are cut out one by one."""
 _MAX_SNAPSHOTS = 2
 """Two, so that a comparison of versions does not sort again and again."""
 _MAX_ORDERS = 6
@@ -83,8 +85,17 @@ def files_page(  # noqa: PLR0913  # a page is offset, limit, order and filter
     start = max(offset, 0)
     stop = len(order) if limit is None else min(start + max(limit, 0), len(order))
     positions = order.slice(start, max(stop - start, 0))
-    rows = files.table(columns, watch).take(positions)
+    rows = _rows_at(files.table(columns, watch), positions)
     return FilesPage(rows=rows, total=len(order))
+
+
+def _rows_at(table: pa.Table, positions: pa.Array) -> pa.Table:
+    """The rows at these positions, in their order. To take them puts the chunks of whole columns
+    together first: half a second for a million files, whatever the number of rows."""
+    if not 0 < len(positions) <= _FEW_ROWS:
+        return table.take(positions)
+    singly = [table.slice(at, 1) for at in positions.to_pylist()]
+    return pa.concat_tables(singly).combine_chunks()
 
 
 class _SortedFiles:
