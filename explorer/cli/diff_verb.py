@@ -280,6 +280,16 @@ def _sides(row: Row, fact: str) -> str:
     return (before or UNKNOWN) if before == after else _arrow(before, after)
 
 
+def _null_counts(row: Row) -> str:
+    from explorer.inspect.files.statistics import null_count_in_words  # noqa: PLC0415
+
+    before, after = (
+        null_count_in_words(*(row[f"{fact}_{side}"] for fact in ("null_count", "counted", "files")))
+        for side in ("before", "after")
+    )
+    return (before or UNKNOWN) if before == after else _arrow(before, after)
+
+
 def _coverage(row: Row) -> str:
     before, after = (
         None if row[f"files_{side}"] is None else f"{row[f'bounded_{side}']}/{row[f'files_{side}']}"
@@ -327,5 +337,5 @@ _STATISTICS = (
     Column(title="coverage", render=_coverage),
     Column(title="min", render=lambda row: _sides(row, "minimum"), shrinks=True),
     Column(title="max", render=lambda row: _sides(row, "maximum"), shrinks=True),
-    Column(title="null count", render=lambda row: _sides(row, "null_count"), align="right"),
+    Column(title="null count", render=_null_counts, align="right"),
 )

@@ -16,7 +16,7 @@ from explorer.cli.arguments.options import (
 )
 from explorer.cli.printing.consoles import build_console
 from explorer.cli.printing.listings import Column, Row, print_listing, print_note
-from explorer.cli.printing.wording import UNKNOWN, render_count, render_wide_bounds
+from explorer.cli.printing.wording import UNKNOWN, render_wide_bounds
 from explorer.inspect.frame_rows import plain_rows
 from explorer.table.counts import count
 
@@ -70,11 +70,18 @@ def _covered(row: Row) -> str:
     return f"{row['files_with_bounds']:,} of {row['num_files']:,}"
 
 
+def _null_count(row: Row) -> str:
+    from explorer.inspect.files.statistics import null_count_in_words  # noqa: PLC0415
+
+    counted, files = row["files_with_null_count"], row["num_files"]
+    return null_count_in_words(row["null_count"], counted, files) or UNKNOWN
+
+
 _COLUMNS = (
     Column(title="column", render=lambda row: row["path"], shrinks=True),
     Column(title="type", render=lambda row: row["type"], shrinks=True, limit=60),
     Column(title="coverage", render=_covered, align="right"),
     Column(title="min", render=lambda row: row["min"] or "", shrinks=True),
     Column(title="max", render=lambda row: row["max"] or "", shrinks=True),
-    Column(title="null count", render=lambda row: render_count(row["null_count"]), align="right"),
+    Column(title="null count", render=_null_count, align="right"),
 )

@@ -155,6 +155,14 @@ def _extreme(values: pa.Array, order: str) -> pa.Array:
     return pc.filter(known, pc.equal(known, found)).slice(0, 1)
 
 
+def null_count_in_words(nulls: int | None, counted: int, num_files: int) -> str | None:
+    """The nulls of a column as `counted` of its `num_files` files tell them: `7`, or `≥ 7` where
+    some do not say; None where none does."""
+    if nulls is None:
+        return None
+    return f"{nulls:,}" if counted == num_files else f"\N{GREATER-THAN OR EQUAL TO} {nulls:,}"
+
+
 def _row(column: StatisticsColumn, num_files: int, pieces: list[_Summary]) -> tuple[Any, ...]:
     counted = sum(piece.counted for piece in pieces)
     return (

@@ -22,15 +22,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 
-def value_columns(item: ResolvedClause, names: Names) -> Iterator[Column | str]:
-    """What a clause gives to the gate of rows, each under the table's name; a column of that name
-    as text, for which Spark's driver is asked less often."""
+def value_columns(item: ResolvedClause, names: Names) -> Iterator[Column]:
+    """What a clause gives to the gate of rows, each under the table's name."""
     for name, assigned in item.columns.items():
-        match assigned:
-            case SourceColumn(name=given, path=()) if given == name:
-                yield f"{quoted(names.source_alias)}.{quoted(given)}"
-            case _:
-                yield _value(assigned, names, name).alias(name)
+        yield _value(assigned, names, name).alias(name)
 
 
 def target_column(names: Names, name: str) -> Column:

@@ -33,13 +33,13 @@ def block_pushdown(column: Column, data_type: DataType) -> Column:
     expression. Elements of arrays and maps are never pushed."""
     from pyspark.sql import functions as fn
 
-    if not has_blocked(data_type):
+    if not _has_concealed(data_type):
         return column
     if not isinstance(data_type, StructType):
         return fn.greatest(column, column)
     found = column
     for item in data_type.fields:
-        if has_blocked(item.data_type):
+        if _has_concealed(item.data_type):
             inner = block_pushdown(column.getField(item.name), item.data_type)
             # unlike a struct that is rebuilt it keeps null structs, and Spark sees
             # through it to the fields beside
@@ -52,8 +52,7 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def has_blocked(data_type: DataType) -> bool:
-    """Whether a column of this type has such a leaf."""
+def _has_concealed(data_type: DataType) -> bool:
     if isinstance(data_type, StructType):
-        return any(has_blocked(item.data_type) for item in data_type.fields)
+        return any(_has_concealed(item.data_type) for item in data_type.fields)
     return isinstance(data_type, PrimitiveType) and data_type.name in _CONCEALED

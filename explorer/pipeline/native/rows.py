@@ -23,7 +23,7 @@ from pyroaring import BitMap64
 from explorer.pipeline.native._conditions import render_filter
 from explorer.pipeline.native._schema import NARROW_TYPES, stored_columns
 from explorer.pipeline.native.paths import NativePaths
-from explorer.pipeline.native.pushdown import block_pushdown, has_blocked, quoted
+from explorer.pipeline.native.pushdown import block_pushdown, quoted
 from explorer.pipeline.session import is_connect
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS
 from explorer.pipeline.tasks.spark_types import spark_schema, spark_type
@@ -98,12 +98,11 @@ def native_frame(
     same = scan[quoted(_FILE_HASH)] == known[quoted(_HASH)]
     rows = scan.join(fn.broadcast(known), same, "left")
     rows = rows.filter(_is_live(request.layout.version))
-    fields = {item.name: item for item in request.needed.fields}
+    columns = {item.name: _column(item, request) for item in request.needed.fields}
     extra = [_metadata_column(name, request).alias(name) for name in request.metadata_columns]
-    if (predicate := request.predicate) is not None:
-        columns = {name: _column(fields[name], request) for name in predicate.columns}
-        rows = rows.filter(render_filter(predicate, columns))
-    return rows.select(*(_selected(fields[name], request) for name in request.columns), *extra)
+    if request.predicate is not None:
+        rows = rows.filter(render_filter(request.predicate, columns))
+    return rows.select(*(columns[name].alias(name) for name in request.columns), *extra)
 
 
 def file_table(
@@ -168,15 +167,12 @@ def _scan(spark: SparkSession, request: RowRequest, paths: NativePaths) -> DataF
     reader = spark.read.schema(types.StructType(fields)).options(**_OPTIONS)
     with _listing_at_once(spark, len(paths.paths)):
         scan = reader.parquet(*paths.paths)
-    # a name costs the driver less than a column of it
+    columns = {
+        name: block_pushdown(fn.col(quoted(name)), item.data_type) for name, item in stored.items()
+    }
     return scan.select(
-        *(
-            block_pushdown(fn.col(quoted(name)), item.data_type).alias(name)
-            if has_blocked(item.data_type)
-            else quoted(name)
-            for name, item in stored.items()
-        ),
-        *map(quoted, _hidden(request).values()),
+        *(column.alias(name) for name, column in columns.items()),
+        *(fn.col(quoted(name)) for name in _hidden(request).values()),
         fn.col("_metadata.file_name").alias(_FILE),
         fn.col("_metadata.row_index").alias(_INDEX),
     )
@@ -253,16 +249,6 @@ def _stop(what: GuardName, version: int) -> Column:
     from pyspark.sql import functions as fn
 
     return fn.raise_error(render_guard(what, version, fn.col(quoted(_FILE))))
-
-
-def _selected(item: StructField, request: RowRequest) -> Column | str:
-    """A column under its name; its name alone where it is stored so, which costs the driver less
-    than a column."""
-    plain = item.name not in request.layout.partition_columns
-    plain &= item.data_type not in {*NARROW_TYPES, VOID}
-    if plain and physical_name(item, request.layout.mapping) == item.name:
-        return quoted(item.name)
-    return _column(item, request).alias(item.name)
 
 
 def _column(item: StructField, request: RowRequest) -> Column:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from explorer.comparison.schema_changes import SchemaChange
 from explorer.comparison.table_settings import ProtocolChange, SettingChange
 from explorer.errors import Problem
+from explorer.inspect.files.statistics import null_count_in_words
 from widgets.screens.files.parts import render_partition
 from widgets.text import (
     UNKNOWN,
@@ -228,7 +229,9 @@ def build_statistics_row(entry: Mapping[str, Any]) -> Row:
         for side in ("before", "after")
     ]  # fmt: skip
     nulls = [
-        None if entry[f"null_count_{side}"] is None else format_count(entry[f"null_count_{side}"])
+        null_count_in_words(
+            *(entry[f"{fact}_{side}"] for fact in ("null_count", "counted", "files"))
+        )
         for side in ("before", "after")
     ]
     sides = [[entry[f"{fact}_{side}"] for side in ("before", "after")]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from explorer.inspect import StatisticsReport
+from explorer.inspect.files.statistics import null_count_in_words
 from widgets.markup import Markup, html, join
 from widgets.text import cut, cut_path, format_bytes, format_count, format_many, format_share
 from widgets.ui.bars import Axes, Bar, render_bars
@@ -91,13 +92,13 @@ def build_coverage_row(entry: Mapping[str, Any], selected: str) -> Row:
 
 
 def _null_count(entry: Mapping[str, Any]) -> Cell:
-    nulls, counted = entry["null_count"], entry["files_with_null_count"]
-    text, lacking = format_count(nulls), entry["num_files"] - counted
-    if nulls is None or not lacking:
-        return Cell(text=text, muted=nulls is None)
-    what = "file does not say how many it has" if lacking == 1 else "files do not say how many"
+    files, counted = entry["num_files"], entry["files_with_null_count"]
+    text = null_count_in_words(entry["null_count"], counted, files)
+    lacking = format_many(files - counted, "file")
     return Cell(
-        text=f"\N{GREATER-THAN OR EQUAL TO} {text}", title=f"{format_count(lacking)} {what}"
+        text=text or format_count(None),
+        title=f"as far as files say; {lacking} without a count" if counted < files else None,
+        muted=text is None,
     )
 
 
