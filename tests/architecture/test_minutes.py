@@ -98,6 +98,7 @@ def test_every_folder_of_tests_has_a_budget_and_they_add_up_to_the_whole() -> No
     assert budget["whole"]["now"] + coming < budget["whole"]["never_above"]
 
 
+@pytest.mark.slow
 def test_processor_time_is_that_of_children_too_while_they_live_and_afterwards() -> None:
     burn = "import time\nwhile time.process_time() < {}: pass\nprint('done', flush=True)\n{}"
     processor = Processor()

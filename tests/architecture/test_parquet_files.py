@@ -53,6 +53,7 @@ def _writes(node: ast.Attribute, modules: set[str]) -> bool:
     return node.attr in WRITERS or by_module or by_spark
 
 
+@pytest.mark.slow
 def test_no_parquet_writer_is_opened_around_the_module_that_decides_on_footers() -> None:
     around = {
         path.relative_to(ROOT).as_posix(): found
@@ -100,6 +101,7 @@ def _read_around(source: str) -> set[str]:
     return (named | imported) & READERS
 
 
+@pytest.mark.slow
 def test_no_parquet_file_is_opened_around_the_module_that_follows_footers() -> None:
     around = {
         path.relative_to(ROOT).as_posix(): found

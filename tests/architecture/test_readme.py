@@ -39,6 +39,7 @@ def test_there_are_examples_to_be_tried() -> None:
     assert "open_table" in PYTHON[0]
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("arguments", LOOKING, ids=lambda arguments: arguments[0])
 def test_command_of_the_readme_answers(beside_orders: Path, arguments: list[str]) -> None:
@@ -47,6 +48,7 @@ def test_command_of_the_readme_answers(beside_orders: Path, arguments: list[str]
     assert done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_python_of_the_readme_runs(beside_orders: Path) -> None:
     check = "\nassert 12 < snapshot.version < table.latest_version(), snapshot.version"
     done = _run(beside_orders, "-c", PYTHON[0] + check)

@@ -17,6 +17,7 @@ PASSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROADS)
 def test_a_road_enters_the_module_that_it_must_pass(name: str, tmp_path: Path) -> None:
     road = Road()

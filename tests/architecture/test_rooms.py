@@ -8,6 +8,8 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 MAX_MODULES = 15
 # Every file of these is one entry, and every entry may be imported: they may have more than 15,
@@ -74,6 +76,7 @@ def test_every_registry_is_there() -> None:
     assert set(FOLDERS) >= REGISTRIES.keys()
 
 
+@pytest.mark.slow
 def test_what_begins_with_an_underscore_is_imported_in_its_own_folder_alone() -> None:
     inner = [name for name in MODULES if "._" in name]
     assert inner

@@ -191,6 +191,7 @@ def test_a_test_that_is_named_runs_whatever_the_seed(monkeypatch: pytest.MonkeyP
     assert all(name in _running(monkeypatch, seed, name, "t.py") for seed in range(4))
 
 
+@pytest.mark.slow
 def test_pytest_says_how_many_wait_for_another_seed_and_how_to_run_them(tmp_path: Path) -> None:
     folder = tmp_path / "tests"
     folder.mkdir()
@@ -213,6 +214,7 @@ def test_pytest_says_how_many_wait_for_another_seed_and_how_to_run_them(tmp_path
     assert "all: DELTA_EXPLORER_EVERYTHING=1" in done.stdout
 
 
+@pytest.mark.slow
 def test_what_is_started_later_has_the_seed_of_the_first_process() -> None:
     code = (
         "import os, subprocess, sys, time; time.time = lambda: 86_400 * 5.0;"

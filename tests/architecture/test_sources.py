@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = sorted(path for top in ("explorer", "widgets") for path in (ROOT / top).rglob("*.py"))
 ALL = sorted({*PRODUCT, *(ROOT / "benchmarks").rglob("*.py"), *(ROOT / "tests").rglob("*.py")})
@@ -34,6 +36,7 @@ def test_no_file_is_longer_than_600_lines() -> None:
     assert longer.keys() == LONGER_FILES.keys(), longer  # and every exception is still needed
 
 
+@pytest.mark.slow
 def test_every_module_says_what_it_is() -> None:
     assert [
         _name(path)

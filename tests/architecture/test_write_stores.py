@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 OPENERS = {
@@ -31,6 +33,7 @@ def names_in(path: Path) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_three_modules_open_a_store_that_changes_a_table() -> None:
     paths = [path for top in ("explorer", "widgets") for path in (ROOT / top).rglob("*.py")]
     found = {
@@ -41,6 +44,7 @@ def test_three_modules_open_a_store_that_changes_a_table() -> None:
     assert found == set(OPENERS)
 
 
+@pytest.mark.slow
 def test_nobody_else_makes_a_local_store_to_write_through() -> None:
     """A `LocalStore` can write: who makes one has to be the storage floor itself."""
     paths = [path for top in ("explorer", "widgets") for path in (ROOT / top).rglob("*.py")]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request
+from playwright.sync_api import Error as PlaywrightError
 
 from tests.browser.chromium import WAIT_MS, launched
 from tests.demo_story import AUTUMN, copy_demo
@@ -62,7 +63,7 @@ class Server:
         self._heard.wait()
 
 
-@contextmanager
+@contextlib.contextmanager
 def serving(tables: Sequence[str], state: Path) -> Iterator[Server]:
     """A server for some tables, stopped at the end."""
     server = Server(tables, state)
@@ -112,6 +113,20 @@ class Guard:
     def _dismiss(self, dialog: Any) -> None:
         self.dialogs.append(dialog.message)
         dialog.dismiss()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that fails says what its page showed: what it waited for tells little."""
+    report = yield
+    page = getattr(item, "funcargs", {}).get("page")
+    if report.failed and report.when == "call" and isinstance(page, Page):
+        with contextlib.suppress(PlaywrightError):
+            shown = page.locator("body").aria_snapshot(timeout=2_000)
+            report.sections.append(("what the page showed", f"{page.url}\n{shown}"))
+    return report
 
 
 @pytest.fixture

@@ -394,7 +394,9 @@ SITUATIONS: dict[str, Situation] = {
 
 
 def ours(place: Path, situation: Situation, source: DataFrame | Any, **more: Any) -> WriteResult:
-    merging = pipeline.merge(place, source, situation.on, merge_schema=situation.evolves, **more)
+    # by Spark, which is the longer way: small frames would else be merged in this process
+    asked = {"engine": "spark", **more}
+    merging = pipeline.merge(place, source, situation.on, merge_schema=situation.evolves, **asked)
     for name, *given in situation.clauses:
         merging = getattr(merging, name)(*given)
     return merging.execute()

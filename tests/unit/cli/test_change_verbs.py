@@ -136,6 +136,7 @@ def test_every_row_is_deleted_only_by_the_typed_name(command: Command, where: li
     assert ids() == []
 
 
+@pytest.mark.slow
 def test_an_update_gives_new_values_keeps_the_rules_and_says_where_spark_is_needed(
     command: Command,
 ) -> None:

@@ -126,6 +126,7 @@ def test_whatever_happens_ends_in_a_message(
     assert "Traceback" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "start"), [(["--json"], b'{"format":'), ([], b"path")])
 def test_a_reader_that_has_seen_enough_is_no_error(
     tmp_path: Path, options: list[str], start: bytes
@@ -155,6 +156,7 @@ def test_arguments_that_are_no_text_are_usage(
         assert "not UTF-8" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_terminal_that_knows_only_ascii_gets_every_answer(tmp_path: Path) -> None:
     folder = LogFolder(tmp_path / "table")
     folder.commit(0, [PROTOCOL, metadata(name="Bestellungen für 表"), add("größe-é.parquet")])

@@ -72,6 +72,7 @@ def test_a_broken_line_is_quoted_harmlessly(
     assert all(character.isprintable() or character == "\n" for character in out + err)
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("verb", VERBS)
 def test_only_our_colours_reach_a_terminal(hostile: LogFolder, verb: str) -> None:
@@ -82,6 +83,7 @@ def test_only_our_colours_reach_a_terminal(hostile: LogFolder, verb: str) -> Non
     assert all(character.isprintable() or character == "\n" for character in plain)
 
 
+@pytest.mark.slow
 def test_no_color_is_heeded(hostile: LogFolder) -> None:
     (hostile.log / "00000000000000000002.json").unlink()
     assert b"\x1b[1;31m" in on_terminal("features", str(hostile.root))

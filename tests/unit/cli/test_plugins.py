@@ -69,6 +69,7 @@ def test_a_plugin_that_cannot_be_loaded_says_so_only_when_it_is_called(
     assert "`wave` cannot be loaded" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_demo_opens_the_page_on_what_it_wrote(installed: dict[str, str], tmp_path: Path) -> None:
     assert run(["demo", str(tmp_path / "d"), "--port", "7", "--no-open"]) == 0
     ((uris, options),) = OPENED

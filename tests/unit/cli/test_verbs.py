@@ -70,6 +70,7 @@ def test_people_get_lines_that_fit_their_terminal(
     assert "\x1b" not in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "titles"),
     [
@@ -198,6 +199,7 @@ def test_help_shows_an_example(capsys: pytest.CaptureFixture[str], verb: str) ->
     assert f"Example: delta-explorer {verb} " in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.slow
 def test_demo_writes_the_table_without_a_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

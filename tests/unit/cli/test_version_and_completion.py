@@ -21,6 +21,7 @@ def test_the_version_is_that_of_the_project(capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out == f"delta-explorer {project['version']}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "position", "completed"),
     [

@@ -67,6 +67,7 @@ def count_rows(place: Path) -> int:
     return explorer.read_rows(explorer.open_table(place).snapshot()).num_rows
 
 
+@pytest.mark.slow
 def test_the_command_that_a_plan_prints_does_what_it_says_in_a_process_of_its_own(
     command: Command, given: Path
 ) -> None:

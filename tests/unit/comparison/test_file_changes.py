@@ -36,6 +36,7 @@ def _files(found: VersionDiff) -> list[list[str]]:
     return [_rows(table) for table in (found.files.added, found.files.removed, found.files.changed)]
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(one_in=6)
 @pytest.mark.rule("stats-live-rows")
 @pytest.mark.parametrize("expected", _SEVERAL, ids=table_name)

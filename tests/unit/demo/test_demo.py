@@ -134,6 +134,7 @@ def test_file_times_are_those_of_the_log(demo: Path, commits: list[list[dict]]) 
     assert newest < NOW_MS * 1_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.rule("file-tombstone-expiry", "log-vacuum-retention-default")
 def test_exactly_one_early_version_cannot_be_read(demo: Path, commits: list[list[dict]]) -> None:
     broken = {v: gone for v in VERSIONS if (gone := missing_files(demo, v))}
@@ -326,11 +327,13 @@ def test_checkpoints_and_commits_tell_the_same_state(demo: Path, tmp_path: Path)
     assert by_commits.transactions == by_checkpoint.transactions
 
 
+@pytest.mark.slow
 def test_same_time_and_seed_write_the_same_bytes_and_times(demo: Path, tmp_path: Path) -> None:
     write_demo(tmp_path / "again", now=NOW)
     assert tree(tmp_path / "again") == tree(demo)
 
 
+@pytest.mark.slow
 def test_another_seed_writes_another_table(demo: Path, tmp_path: Path) -> None:
     write_demo(tmp_path / "other", now=NOW, seed=1)
     assert len(tree(tmp_path / "other").keys() & tree(demo).keys()) < 100
@@ -368,6 +371,7 @@ def test_demo_refuses_a_time_without_zone(tmp_path: Path) -> None:
     assert not (tmp_path / "orders").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("existing", [False, True], ids=["new folder", "empty folder"])
 def test_demo_that_is_cancelled_leaves_nothing_behind(tmp_path: Path, existing: bool) -> None:
     if existing:
@@ -383,6 +387,7 @@ def test_demo_that_is_cancelled_leaves_nothing_behind(tmp_path: Path, existing: 
     assert list(tmp_path.rglob("*")) == ([tmp_path / "orders"] if existing else [])
 
 
+@pytest.mark.slow
 def test_demo_reports_each_version(tmp_path: Path) -> None:
     reports: list[Progress] = []
     write_demo(tmp_path / "orders", now=NOW, progress=reports.append)

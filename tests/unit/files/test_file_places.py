@@ -182,6 +182,7 @@ def test_stray_is_told_by_its_name() -> None:
     assert dict(zip(cases, found.to_pylist(), strict=True)) == cases
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("table", READABLE, ids=table_name)
 def test_both_ways_to_the_kept_files_agree_on_real_tables(
@@ -258,6 +259,7 @@ def test_reach_tells_from_where_on_everything_is_readable(events_table: explorer
     assert before.losses_to(after) == ([range(2)], [range(1)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["classic", "multi-part", "v2-json", "v2-parquet"])
 @pytest.mark.parametrize("sidecars", [0, 2])
 def test_events_begin_at_a_checkpoint_where_the_first_commits_are_gone(

@@ -80,6 +80,7 @@ class _Large(LocalStore):
             yield FolderPiece(folder="", folders=["p=ö", "q"], files=self._names, others=[])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["", "é"])
 def test_more_files_than_fit_into_one_chunk(ending: str) -> None:
     names = [f"{number}{ending}" for number in range(150_000)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,6 +35,7 @@ def _check(names: pa.ChunkedArray, wanted: pa.ChunkedArray) -> None:
             assert first.setdefault(text, at) == at
 
 
+@pytest.mark.slow
 @given(many=_chunks, wanted=_chunks)
 def test_each_text_is_found_where_it_stands_and_no_other_is(
     many: list[list[str | None]], wanted: list[list[str | None]]
@@ -41,6 +43,7 @@ def test_each_text_is_found_where_it_stands_and_no_other_is(
     _check(_column(many), _column(wanted))
 
 
+@pytest.mark.slow
 @given(chunks=_chunks)
 def test_texts_have_one_code_exactly_where_they_are_the_same(
     chunks: list[list[str | None]],

@@ -114,6 +114,7 @@ def test_every_byte_of_the_folder_belongs_to_one_part(lake: Lake) -> None:
     assert sum(size for _, size in found.values()) == on_disk(lake.root)
 
 
+@pytest.mark.slow
 def test_after_a_vacuum_the_folder_is_the_table(tmp_path: Path) -> None:
     now = LATELY
     copy_demo(tmp_path / "demo", now)

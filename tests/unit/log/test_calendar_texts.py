@@ -18,12 +18,14 @@ def times_of(numbers: list[int | None], kind: pa.DataType) -> pa.Array:
     return pa.array(numbers, pa.int64()).cast(kind)
 
 
+@pytest.mark.slow
 @given(NUMBERS, st.sampled_from([INSTANT, LOCAL]))
 def test_a_time_of_any_year_comes_back_from_its_text(numbers: list[int], kind: pa.DataType) -> None:
     times = times_of(numbers, kind)
     assert parse_calendar(render_calendar(times), kind).equals(times)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=1))
 def test_a_date_of_any_year_comes_back_from_its_text(numbers: list[int]) -> None:
     days = pa.array(numbers, pa.int32()).cast(pa.date32())

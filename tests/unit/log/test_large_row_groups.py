@@ -23,6 +23,7 @@ from tests.tables import (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("rows_per_group", [25_000, 100_000])
 @pytest.mark.parametrize("text", [pa.string(), pa.binary(), pa.dictionary(pa.int32(), pa.string())])
@@ -60,6 +61,7 @@ def test_files_of_large_row_groups_are_those_of_small_ones(
     assert set(tombstones) == gone | {f"old{number}" for number in range(0, 30_000, 3)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [10, 20_000])
 def test_path_that_is_no_utf_8_makes_a_checkpoint_unusable(count: int, tmp_path: Path) -> None:
     log = LogFolder(tmp_path / "t")
@@ -80,6 +82,7 @@ def test_path_that_is_no_utf_8_makes_a_checkpoint_unusable(count: int, tmp_path:
         explorer.open_table(log.root).snapshot().files(["path"])
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("places", [(0, 1), (0, 15_000), (15_000, 0), (15_000, 15_001)])
 def test_protocol_and_metadata_are_found_without_the_rest_wherever_they_stand(

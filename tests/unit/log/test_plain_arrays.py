@@ -62,6 +62,7 @@ def test_where_there_is_no_value_it_is_false_or_zero(values: list[int | None], s
     assert read_flags(numbers.cast(pa.bool_())).tolist() == [bool(value) for value in expected]
 
 
+@pytest.mark.slow
 def test_a_vacuum_is_planned_without_pandas(tmp_path: Any) -> None:
     code = """
 import sys

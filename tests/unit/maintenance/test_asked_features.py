@@ -66,6 +66,7 @@ def test_upgrade_of_a_table_that_asks_for_what_is_not_enabled_here_says_so(tmp_p
     assert outcome(upgrade(lake, "vacuumProtocolCheck"), "commit") == "allow"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _ASKING)
 def test_what_has_nothing_to_do_with_the_feature_is_carried_out_all_the_same(
     tmp_path: Path, name: str

@@ -125,6 +125,7 @@ def names_below(folder: LogFolder) -> set[str]:
     return {str(place) for place in folder.root.rglob("*")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANNERS)
 def test_sound_table_is_refused_by_none_of_them(tmp_path: Path, name: str) -> None:
     plan = PLANNERS[name](build(tmp_path))
@@ -219,6 +220,7 @@ def ahead_by(lake: Lake, ahead_ms: int, **more: Any) -> int:
     return at
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file_too", [False, True], ids=["recorded alone", "its file, too"])
 @pytest.mark.parametrize("name", sorted(FOLLOWING - WITHOUT_STATISTICS))
 def test_commit_that_begins_no_age_follows_an_in_commit_timestamp_that_lies_ahead(

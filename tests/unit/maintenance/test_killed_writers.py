@@ -44,6 +44,7 @@ def table_with_small_files(root: Path) -> Path:
     return table.write()
 
 
+@pytest.mark.slow
 def test_file_of_an_optimize_that_was_killed_is_named_and_goes_with_the_next_vacuum(
     tmp_path: Path,
 ) -> None:

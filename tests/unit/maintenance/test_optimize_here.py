@@ -49,6 +49,7 @@ def data_files(place: Path) -> set[str]:
     return {found.relative_to(place).as_posix() for found in place.glob("*/*.parquet")}
 
 
+@pytest.mark.slow
 @pytest.mark.rule("file-add-datachange-false-contained", "file-remove-datachange-false-contained")
 def test_few_small_files_are_written_again_without_a_session(tmp_path: Path) -> None:
     place = simple(tmp_path / "t")

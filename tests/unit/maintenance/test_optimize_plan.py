@@ -360,6 +360,7 @@ def test_paths_of_the_plan_are_decoded_and_a_change_of_one_makes_it_stale(lake: 
     assert (receipt.status, receipt.problem and receipt.problem.kind) == ("refused", "plan_stale")
 
 
+@pytest.mark.slow
 def test_many_files_are_planned_without_many_objects(lake: Lake) -> None:
     files = [
         file(f"part={at % 7}/{at:06}", partitionValues={"part": str(at % 7)})

@@ -38,6 +38,7 @@ def sorted_rows(table: pa.Table) -> list[dict[str, Any]]:
     return sorted(table.to_pylist(), key=repr)
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("operation", list(OPERATIONS))
 def test_peer_reads_the_table_as_we_do(demo: Path, tmp_path: Path, operation: str) -> None:

@@ -145,6 +145,7 @@ def test_file_below_a_link_is_there_although_no_listing_follows_it(
     assert outcome(restore(lake, 0), "files") == "refuse"
 
 
+@pytest.mark.slow
 @pytest.mark.rule("file-remove-stats", "file-remove-tags", "file-add-tags")
 @pytest.mark.parametrize("at", ["newest", "target", "both"])
 def test_a_checkpoint_changes_no_word_of_what_is_restored(lake: Lake, at: str) -> None:

@@ -262,6 +262,7 @@ def test_slow_writer_that_commits_its_stray_files_does_no_harm(lake: Lake) -> No
     assert lake.there("young.parquet")
 
 
+@pytest.mark.slow
 def test_restore_while_files_are_deleted_stops_the_run(lake: Lake) -> None:
     gone = [f"{number:04}" for number in range(2500)]
     start(lake, lake.add("live"), *(lake.add(path) for path in gone))

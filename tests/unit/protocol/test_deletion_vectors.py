@@ -239,6 +239,7 @@ positions = st.sets(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.rule("dv-files-many-per-file", "dv-offset", "dv-storage-offset-at-size")
 @pytest.mark.rule("dv-storage-repeat", "dv-storage-version")
 @given(st.lists(positions, min_size=1, max_size=4))

@@ -133,12 +133,14 @@ def test_false_claim_is_refused(data: bytes, reason: str) -> None:
         check_portable(data)
 
 
+@pytest.mark.slow
 def test_more_containers_than_any_file_has_are_refused() -> None:
     full = run_bitmap(0, *((key, array([0])) for key in range(65_536)))
     with pytest.raises(OversizedRoaringError):
         check_portable(portable(*((upper, full) for upper in range(5))))
 
 
+@pytest.mark.slow
 @pytest.mark.rule("dv-format-bitmap", "dv-format-containers")
 @given(st.sets(st.integers(0, 400_000)), st.sets(st.integers(0, 400_000)), st.booleans())
 def test_what_the_library_writes_is_read(some: set[int], ends: set[int], optimised: bool) -> None:

@@ -31,6 +31,7 @@ def test_types_of_text_with_a_length_are_strings_that_keep_them_as_spark_does(na
     assert parse_schema(render_schema(parse_schema(text))) == parse_schema(text)
 
 
+@pytest.mark.slow
 def test_a_type_with_a_length_is_kept_in_a_long_schema_too() -> None:
     column = {"name": "p", "type": "char(5)", "nullable": True, "metadata": {}}
     padding = {"name": "x" * 2**23, "type": "string", "nullable": True, "metadata": {}}

@@ -111,6 +111,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.rule("newer-variant-struct")
 @given(json_values)
 def test_what_pyspark_encodes_is_read(wanted: Any) -> None:

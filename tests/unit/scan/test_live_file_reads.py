@@ -129,6 +129,7 @@ def test_a_question_may_be_sent_to_another_process_all_the_same() -> None:
     assert reduce_live_files(snapshot, ["path"], (), count, watch, "Counting") == [3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["all", "kept", "skipped"])
 @pytest.mark.parametrize("limit", [1, 7, 100])
 def test_reasons_are_the_same_page_by_page(which: Any, limit: int, tmp_path: Path) -> None:

@@ -248,6 +248,7 @@ def _put(root: str, name: str, rounds: int, start: object, answers: object) -> N
     answers.put((name, won))  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 @pytest.mark.rule("log-atomic-primitives", "older-003-atomic-exclusive")
 def test_of_racing_processes_exactly_one_creates(tmp_path: Path) -> None:
     rounds, names = 40, ("one", "two", "three")

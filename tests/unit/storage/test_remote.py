@@ -119,6 +119,7 @@ def _everything(table: Table) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _TABLES)
 def test_table_in_memory_says_the_same_as_on_disk(
     name: str, corpus: Path, memory: MemoryFileSystem
@@ -141,6 +142,7 @@ def test_table_in_memory_says_the_same_as_on_disk(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _ROWS)
 def test_rows_in_memory_are_the_same_as_on_disk(
     name: str, corpus: Path, memory: MemoryFileSystem

@@ -61,6 +61,7 @@ def store(place: tuple[str, dict[str, Any]]) -> WriteStore:
     return open_write_store(*place)
 
 
+@pytest.mark.slow
 @pytest.mark.rule("log-never-overwrite", "log-atomic-primitives")
 def test_an_object_is_created_once(store: WriteStore) -> None:
     assert isinstance(store, WriteStore)
@@ -89,6 +90,7 @@ def test_deleting_what_is_gone_is_no_error(store: WriteStore) -> None:
         store.read("f")
 
 
+@pytest.mark.slow
 def test_of_racing_threads_exactly_one_creates(place: tuple[str, dict[str, Any]]) -> None:
     stores = [open_write_store(*place) for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
@@ -99,6 +101,7 @@ def test_of_racing_threads_exactly_one_creates(place: tuple[str, dict[str, Any]]
             assert outcomes.count(PutOutcome.ALREADY_THERE) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", SCHEMES)
 def test_where_there_is_no_bucket_it_is_known_that_nothing_was_committed(
     server: str, request: pytest.FixtureRequest
@@ -116,6 +119,7 @@ def test_where_there_is_no_bucket_it_is_known_that_nothing_was_committed(
         assert caught.value.problem == f"{uri} cannot be written to."
 
 
+@pytest.mark.slow
 def test_of_a_file_that_fails_between_its_parts_no_part_is_left(
     s3: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,6 +60,7 @@ def test_snapshot_stays_as_it_is_while_the_table_grows(tmp_path: Path) -> None:
     assert new.num_tombstones == 1
 
 
+@pytest.mark.slow
 def test_table_that_may_keep_nothing_answers_the_same(tmp_path: Path) -> None:
     log = _grown(tmp_path / "t", 6)
     log.checkpoint(3, _state(4), rows_per_group=1)
@@ -105,6 +106,7 @@ def test_table_that_went_away_is_told(tmp_path: Path) -> None:
         assert caught.value.kind == "table_not_found"
 
 
+@pytest.mark.slow
 def test_many_threads_share_a_table(tmp_path: Path) -> None:
     log = _grown(tmp_path / "t", 30)
     log.checkpoint(20, _state(21), form="v2-parquet", sidecars=3, rows_per_group=2)

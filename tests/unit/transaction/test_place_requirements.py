@@ -138,6 +138,7 @@ def test_a_file_that_another_writer_added_is_kept_completed_and_removed(path: st
     assert texts(supported) == []
 
 
+@pytest.mark.slow
 @given(st.lists(st.text("aZ09_=.-/:%2 \n\x00é", max_size=12), max_size=4))
 @example(["a/.."])
 @example(["_delta_log/a"])

@@ -35,6 +35,7 @@ _REFUSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.rule("feature-writer-all", "newer-unknown-blocks")
 @pytest.mark.parametrize("expected", READABLE, ids=table_name)
 def test_the_rules_refuse_no_table_that_keeps_them(

@@ -53,12 +53,14 @@ def lines(kind: str, batch: pa.RecordBatch) -> list[dict]:
     return [orjson.loads(line)[kind] for line in data.split(b"\n")[:-1]]
 
 
+@pytest.mark.slow
 @given(st.lists(ADDS, max_size=6), st.integers(0, 3))
 def test_adds_come_back_as_they_were(bodies: list[dict], skipped: int) -> None:
     batch = batch_of("add", bodies).slice(skipped)
     assert lines("add", batch) == bodies[skipped:]
 
 
+@pytest.mark.slow
 @given(st.lists(REMOVES, max_size=6))
 def test_removes_come_back_and_say_whether_they_are_extended(bodies: list[dict]) -> None:
     expected = [
@@ -81,6 +83,7 @@ def test_many_files_are_rendered_a_few_thousand_at_a_time() -> None:
     assert [piece.count(b"\n") for piece in pieces] == [4096, 4096, 1808]
 
 
+@pytest.mark.slow
 def test_long_texts_make_fewer_lines_at_a_time() -> None:
     body = {"path": "p", "partitionValues": {}, "size": 1, "stats": "x" * 2**20}
     pieces = list(render_batch("add", complete("add", batch_of("add", [body] * 200))))

@@ -248,6 +248,7 @@ def test_names_that_may_be_meant_are_taken() -> None:
 METADATA_OF_A = metadata(schema_string=schema(mapped("a", 1)))
 
 
+@pytest.mark.slow
 def test_a_table_of_many_columns_is_looked_at_as_well() -> None:
     columns = [field(f"c{number}") for number in range(500)]
     columns.append(field("r", {"type": "struct", "fields": [field("in")]}))

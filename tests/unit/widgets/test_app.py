@@ -42,6 +42,7 @@ def test_a_port_that_is_taken_ends_in_one_clear_error() -> None:
         server.stop()
 
 
+@pytest.mark.slow
 def test_help_of_serve_shows_an_example_and_loads_no_panel() -> None:
     code = (
         "import sys, typer\n"

@@ -49,6 +49,7 @@ def document() -> Iterator[Document]:
         kept.pop(made, None)
 
 
+@pytest.mark.slow
 def test_changes_of_the_plot_never_overtake_the_plot(
     document: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

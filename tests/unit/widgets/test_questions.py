@@ -320,6 +320,7 @@ def answer(case: Case, build: Build, folder: Path) -> str:
     return html.unescape(page.html)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"question-{case.question}")
 def test_problem_is_told_apart_from_its_innocent_twin(tmp_path: Path, case: Case) -> None:
     problem = answer(case, case.problem, tmp_path / "one")

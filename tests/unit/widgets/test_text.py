@@ -18,6 +18,7 @@ from widgets.text import (
     csv_cell,
     cut,
     cut_middle,
+    cut_path,
     format_age,
     format_bytes,
     format_change,
@@ -101,6 +102,27 @@ def test_cut_texts_keep_within_their_limit() -> None:
     assert cut("abcdef", 4) == "abc…"
     assert len(cut_middle("x" * 100, 21)) == 21
     assert cut_middle("short", 21) == "short"
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("a/short.parquet", "a/short.parquet"),
+        (
+            "country=DE/part-00000-7f3a1b2c-1a2b-4c3d-9e8f-0a1b2c3d4e5f-c000.snappy.parquet",
+            "country=DE/part-00000-7f3a1b2c-….parquet",
+        ),
+        ("7f3a1b2c-1a2b-4c3d-9e8f-0a1b2c3d4e5f-x-y-z", "7f3a1b2c-1a2b-4c3d-9e8f-0a1b2c3d4e5f-x-…"),
+        ("day=2026-11-27/country=DE/hour=12/a.parquet", "day=20…our=12/a.parquet"),
+    ],
+)  # fmt: skip
+def test_paths_of_files_are_cut_where_they_can_still_be_told_apart(path: str, shown: str) -> None:
+    assert cut_path(path, 40) == shown
+
+
+@given(st.text(), st.text(), st.integers(40, 80))
+def test_a_cut_path_keeps_within_its_limit(folder: str, name: str, limit: int) -> None:
+    assert len(cut_path(f"{folder}/{name}", limit)) <= limit
 
 
 def test_the_last_part_names_a_table() -> None:

@@ -165,6 +165,7 @@ def test_a_commit_without_any_action_is_a_problem(data: bytes) -> None:
     assert "no action" in str(parse_summary(data, NAME).problem)
 
 
+@pytest.mark.slow
 def test_a_commit_of_many_actions_leaves_no_objects_behind() -> None:
     lines = [json.dumps(add(f"file-{at}", stats=records(1))) for at in range(20_000)]
     data = "\n".join(lines).encode()

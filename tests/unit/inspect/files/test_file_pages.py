@@ -90,6 +90,7 @@ def test_an_empty_table_has_an_empty_page(tmp_path: Path) -> None:
     assert (page.rows.num_rows, page.total) == (0, 0)
 
 
+@pytest.mark.slow
 def test_what_is_kept_of_a_snapshot_goes_away_with_it(tmp_path: Path) -> None:
     folder = LogFolder(tmp_path / "table")
     folder.commit(0, [FEATURE_PROTOCOL, metadata(), add("a")])

@@ -276,6 +276,7 @@ def test_path_that_leaves_the_table_is_refused(lake: Lake, name: str) -> None:
         why(lake, name)
 
 
+@pytest.mark.slow
 def test_every_answer_agrees_with_the_plan_of_a_vacuum(tmp_path: Path) -> None:
     now = LATELY
     copy_demo(tmp_path / "demo", now)

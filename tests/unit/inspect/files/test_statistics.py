@@ -82,6 +82,7 @@ def test_coverage_is_that_of_bounds_on_page_command_line_and_in_json(
     assert told(folder.root, "id", capsys) == ["1 of 3"] * 3
 
 
+@pytest.mark.slow
 def test_coverage_of_the_demo_is_one_number(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -90,6 +91,24 @@ def test_coverage_of_the_demo_is_one_number(
     assert on_page == in_shell == in_json
     files = explorer.open_table(tmp_path / "demo").snapshot().num_files
     assert not on_page.startswith(f"{files:,} of")  # the files of notes that are all null
+
+
+def test_nulls_are_at_least_so_many_where_a_file_does_not_count_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = LogFolder(tmp_path / "orders")
+    counts = '{"numRecords":3,"nullCount":{"id":2}}'
+    folder.commit(0, [PROTOCOL, metadata(), add("a", stats=counts)])
+    folder.commit(1, [add("b", stats='{"numRecords":3}')])
+    for version, expected in ((0, "2"), (1, "≥ 2")):
+        report = column_statistics(explorer.open_table(folder.root).snapshot(version), ["id"])
+        (entry,) = report.columns.to_pylist()
+        assert build_coverage_row(entry, "").cells[5].text == expected
+        assert run(["stats", str(folder.root), "--version", str(version), "--column", "id"]) == 0
+        (line,) = (one for one in capsys.readouterr().out.splitlines() if one.startswith("id"))
+        assert line.rstrip().endswith(f"  {expected}")
+    assert run(["diff", str(folder.root), "0", "1", "--layer", "statistics"]) == 0
+    assert "2 -> ≥ 2" in capsys.readouterr().out
 
 
 def told(root: Path, column: str, capsys: pytest.CaptureFixture[str]) -> list[str]:

@@ -23,6 +23,7 @@ _LIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.rule("newer-checksum-deleted-histogram", "newer-checksum-may-lie")
 @pytest.mark.rule("newer-checksum-validate")
 def test_every_checksum_of_the_corpus_agrees_in_all_that_it_claims(corpus: Path) -> None:

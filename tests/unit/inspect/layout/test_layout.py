@@ -259,6 +259,7 @@ _TEXTS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 2), _TEXTS, _TEXTS), min_size=1, max_size=12),

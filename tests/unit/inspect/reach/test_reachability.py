@@ -205,6 +205,7 @@ def test_ranges_hold_every_version_once_in_order(lake: Lake) -> None:
         assert numbers == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_each_answer_about_the_demo_is_what_reading_finds(tmp_path: Path) -> None:
     copy_demo(tmp_path / "demo", LATELY)
     table = explorer.open_table(tmp_path / "demo")

@@ -159,6 +159,7 @@ def test_it_can_be_cancelled(feed: Feed) -> None:
         blame(feed, progress=lambda _: cancel.cancel(), cancel=cancel)
 
 
+@pytest.mark.slow
 def test_rows_of_the_demo_are_blamed_as_every_version_has_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -251,6 +251,7 @@ def test_search_tells_exactly_what_differs_between_the_versions(
     assert max(changed) > 0
 
 
+@pytest.mark.slow
 def test_the_same_of_orders_of_the_demo_that_were_changed_or_deleted(tmp_path: Path) -> None:
     copy_demo(tmp_path / "demo", LATELY)
     table = explorer.open_table(tmp_path / "demo")

@@ -74,6 +74,7 @@ _CASES: dict[str, _Case] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", _CASES)
 @given(data=st.data())
 def test_column_equals_what_pyarrow_makes(kind: str, data: st.DataObject) -> None:
@@ -129,6 +130,7 @@ _JSON = st.one_of(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("action", ["add", "remove"])
 @given(data=st.data())
 def test_rule_by_row_and_rule_by_column_agree(action: FileAction, data: st.DataObject) -> None:

@@ -50,6 +50,7 @@ def _columns(files: list[tuple[str, Any]]) -> tuple[pa.Array, pa.Array]:
     return pa.array([path for path, _ in files], pa.string()), pa.array(vectors, DELETION_VECTOR)
 
 
+@pytest.mark.slow
 @pytest.mark.rule("file-primary-key")
 @given(st.lists(st.tuples(_PATHS, _VECTORS), max_size=8), st.integers(0, 3))
 @example([("/a\nb", None), ("file:x\n/y", None)], 0)

@@ -147,6 +147,7 @@ def test_sidecars_in_commits_mean_nothing(tmp_path: Path) -> None:
     assert not snapshot.problems
 
 
+@pytest.mark.slow
 @pytest.mark.rule("action-txn-no-monotonicity", "checkpoint-schema-remove-vectors")
 @pytest.mark.rule("older-004-recon-add-after-remove", "older-004-recon-latest-add")
 @pytest.mark.rule("older-004-recon-remove-after-add", "older-004-recon-txn-map")
@@ -370,6 +371,7 @@ def test_vectors_are_read_where_only_some_row_groups_have_them(
     assert found["3"]["cardinality"] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "places",
     [[0, 1], [5, 6], [0, 19_998], [9_000, 19_999], [ROWS_AT_ONCE - 1, ROWS_AT_ONCE]],

@@ -93,6 +93,7 @@ def test_snapshot_drops_no_tombstone_by_age(name: str, corpus: Path) -> None:
     assert kept_of(tombstones, dict(snapshot.metadata.configuration), far) == []
 
 
+@pytest.mark.slow
 @pytest.mark.rule("file-tombstone-expiry")
 @given(
     times=st.lists(st.one_of(st.none(), st.integers(-(2**62), 2**62))),

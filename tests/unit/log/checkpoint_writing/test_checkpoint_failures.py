@@ -75,6 +75,7 @@ class _Failing(LocalStore):
             raise StorageError("The disk is full.", reason="It is.", remedy="Make room.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("done", [False, True], ids=["lost", "unacknowledged"])
 @pytest.mark.parametrize("at", range(4))
 @pytest.mark.parametrize("form", FORMS, ids=FORM_IDS)

@@ -180,6 +180,7 @@ def test_hint_has_the_schema_of_a_parquet_file(form: CheckpointForm, tmp_path: P
     ]
 
 
+@pytest.mark.slow
 def test_schema_that_is_long_is_not_in_the_hint(tmp_path: Path) -> None:
     fields = ",".join(
         f'{{"name":"column-{at}","type":"long","nullable":true,"metadata":{{}}}}'
@@ -194,6 +195,7 @@ def test_schema_that_is_long_is_not_in_the_hint(tmp_path: Path) -> None:
     assert write(log, CLASSIC).last.checkpoint_schema is None
 
 
+@pytest.mark.slow
 def test_hint_leaves_out_what_is_long(tmp_path: Path) -> None:
     log = build_log(tmp_path / "t")
     log.commit(3, [{"txn": {"appId": str(at), "version": at}} for at in range(40)])
@@ -333,6 +335,7 @@ def test_cancelled_checkpoint_leaves_nothing(form: CheckpointForm, tmp_path: Pat
     assert left(log) == [f"{version:020}.json" for version in range(3)]
 
 
+@pytest.mark.slow
 def test_large_checkpoint_has_row_groups_of_one_kind(tmp_path: Path) -> None:
     log = LogFolder(tmp_path / "t")
     log.commit(0, [PROTOCOL, metadata()])

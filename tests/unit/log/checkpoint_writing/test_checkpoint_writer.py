@@ -144,6 +144,7 @@ def test_deltalake_reads_the_files_that_were_written(store: WriteStore, tmp_path
     assert peer.metadata().configuration == {"k": "v", "x": "y"}
 
 
+@pytest.mark.slow
 @pytest.mark.rule("checkpoint-row-per-action", "older-004-checkpoint-parquet")
 def test_row_groups_after_the_first_have_rows_of_their_own(
     store: WriteStore, tmp_path: Path
@@ -172,6 +173,7 @@ def test_row_groups_after_the_first_have_rows_of_their_own(
     assert sorted(theirs["size_bytes"].to_pylist()) == [*range(len(numbers))]
 
 
+@pytest.mark.slow
 def test_writing_a_checkpoint_does_without_pandas(store: WriteStore) -> None:
     """It takes longer to import than a small checkpoint to write."""
     program = """

@@ -33,6 +33,7 @@ def only_with_the_copy(log: LogFolder, name: str) -> explorer.Table:
     return explorer.open_table(log.root)
 
 
+@pytest.mark.slow
 @pytest.mark.rule("checkpoint-uuid-occasional-classic", "checkpoint-combination-v2")
 @pytest.mark.parametrize("form", [INLINE, JSON, PARQUET], ids=["inline", "json", "parquet"])
 def test_version_is_the_same_from_the_copy_alone(tmp_path: Path, form: CheckpointForm) -> None:

@@ -91,6 +91,7 @@ def _random_log(log: LogFolder, seed: int) -> None:
         log.commit(version, actions)
 
 
+@pytest.mark.slow
 @pytest.mark.rule("compaction-content", "compaction-replaces-commits")
 @pytest.mark.parametrize("seed", range(6))
 def test_every_version_is_the_same_with_compactions(seed: int, tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ def test_object_is_an_action_whatever_it_says() -> None:
     assert parse_action(b' {"new": {"a": [1]}} \r', "x", 1) == {"new": {"a": [1]}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["add", "remove", "cdc", "metaData", "protocol", "commitInfo"])
 @given(st.data())
 def test_no_spelling_of_a_kind_is_missed(kind: str, data: st.DataObject) -> None:

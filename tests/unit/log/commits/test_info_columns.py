@@ -247,6 +247,7 @@ def test_a_commit_that_went_away_is_no_empty_one(
         list(recorded_infos.read_recorded(table.store, listing.commits))
 
 
+@pytest.mark.slow
 def test_first_lines_of_real_tables_are_read_into_columns(
     corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,6 +289,7 @@ _BODIES = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(bodies=st.lists(_BODIES, min_size=1, max_size=3), separators=st.sampled_from([",:", ", :"]))
 def test_whatever_is_read_into_columns_is_what_the_lines_say(
     bodies: list[dict[str, Any]], separators: str

@@ -81,6 +81,7 @@ def _state(snapshot: Snapshot) -> tuple[object, ...]:
     return sorted(map(repr, files)), sorted(map(repr, tombstones))
 
 
+@pytest.mark.slow
 @pytest.mark.rule("compaction-read-instead", "compaction-readers-optional")
 @pytest.mark.parametrize("name", [_REAL, "kernel-compacted-log-files-table"])
 def test_real_table_is_the_same_without_its_compactions(

@@ -143,6 +143,7 @@ _VERSIONS = st.one_of(st.integers(0, 30), st.sampled_from([9 * 10**18, _MAX, _MA
 _STRAY = ["2".zfill(20) + ".jsom", "\u0667".zfill(20) + ".json", "0" * 19 + "\n.json", "x" * 25]
 
 
+@pytest.mark.slow
 @given(
     st.sets(_VERSIONS),
     st.sets(_VERSIONS),

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,6 +89,7 @@ def _read(body: Any) -> Any:
     return found
 
 
+@pytest.mark.slow
 @given(st.lists(_VALUES, max_size=5))
 def test_rendered_statistics_say_what_the_columns_say(values: list[Any]) -> None:
     structs = pa.array(values, _STRUCT_TYPE)

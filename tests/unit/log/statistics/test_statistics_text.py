@@ -92,6 +92,7 @@ def _fits(value: Any, kind: pa.DataType) -> bool:
     return type(value) is {pa.string(): str, pa.bool_(): bool}[kind]
 
 
+@pytest.mark.slow
 @given(st.lists(st.one_of(_GOOD, _statistics(_ANY), st.none()), max_size=8), st.booleans())
 def test_each_text_says_what_it_says_alone(bodies: list[Any], spaced: bool) -> None:
     separators = None if spaced else (",", ":")

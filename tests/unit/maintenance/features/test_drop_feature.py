@@ -56,6 +56,7 @@ def test_feature_that_is_not_dropped_here_is_refused_with_the_reason(
         drop(lake, name)
 
 
+@pytest.mark.slow
 def test_a_version_from_before_a_feature_came_and_was_dropped_can_be_restored(
     tmp_path: Path,
 ) -> None:
@@ -160,6 +161,7 @@ def test_domain_that_came_meanwhile_keeps_its_feature(tmp_path: Path) -> None:
     assert "mine" in lake.table.snapshot().domains
 
 
+@pytest.mark.slow
 @pytest.mark.rule("newer-checkpoint-protection-when", "newer-checkpoint-protection-property")
 def test_feature_of_readers_goes_in_two_steps_with_its_history_protected(tmp_path: Path) -> None:
     lake = start(tmp_path, "v2Checkpoint", conf={"delta.checkpointPolicy": "v2"})
@@ -200,6 +202,7 @@ def test_protected_version_is_that_of_the_commit_whoever_came_between(tmp_path: 
     assert lake.table.snapshot().num_files == 3
 
 
+@pytest.mark.slow
 def test_run_that_was_broken_off_is_taken_up_where_it_ended(tmp_path: Path) -> None:
     lake = start(tmp_path, "vacuumProtocolCheck")
     plan = drop(lake, "vacuumProtocolCheck")
@@ -257,6 +260,7 @@ def test_files_with_deletion_vectors_are_purged_first(tmp_path: Path) -> None:
     assert "optimize --purge" in waiting.refusals[0].remedy
 
 
+@pytest.mark.slow
 def test_vectors_that_old_versions_need_get_tombstones_of_their_own(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     marked = vector()

@@ -46,6 +46,7 @@ def left(lake: Lake) -> int:
     return sum(lake.there(path) for path in GONE)
 
 
+@pytest.mark.slow
 def test_approval_of_another_plan_executes_nothing(lake: Lake, plan: Plan) -> None:
     other = plan_checkpoint(lake.table, clock=lake.clock)
     receipt = lake.execute(plan, approval=Approval(other.digest))
@@ -57,6 +58,7 @@ def test_approval_of_another_plan_executes_nothing(lake: Lake, plan: Plan) -> No
     assert StateFolder(lake.state).load_receipt(receipt.id) == receipt
 
 
+@pytest.mark.slow
 def test_plan_made_in_another_process_needs_its_table(lake: Lake, plan: Plan) -> None:
     state = StateFolder(lake.state)
     state.save_plan(plan)
@@ -92,6 +94,7 @@ def test_log_that_was_continued_as_another_table_is_another_one(tmp_path: Path) 
     assert "Another table" in receipt.problem.reason
 
 
+@pytest.mark.slow
 def test_receipt_counts_what_was_done_and_can_be_listed(lake: Lake, plan: Plan) -> None:
     receipt = lake.execute(plan)
     (deletion,) = (step for step in receipt.steps if step.kind == "delete_files")
@@ -103,6 +106,7 @@ def test_receipt_counts_what_was_done_and_can_be_listed(lake: Lake, plan: Plan) 
     assert StateFolder(lake.state).list_receipts() == [receipt]
 
 
+@pytest.mark.slow
 def test_plan_that_was_carried_out_is_not_carried_out_twice(lake: Lake, plan: Plan) -> None:
     first = lake.execute(plan)
     version = lake.table.latest_version()
@@ -112,6 +116,7 @@ def test_plan_that_was_carried_out_is_not_carried_out_twice(lake: Lake, plan: Pl
     assert lake.table.latest_version() == version
 
 
+@pytest.mark.slow
 def test_receipt_that_was_thrown_away_is_written_again(lake: Lake, plan: Plan) -> None:
     first = lake.execute(plan)
     version = lake.table.latest_version()
@@ -122,6 +127,7 @@ def test_receipt_that_was_thrown_away_is_written_again(lake: Lake, plan: Plan) -
     assert lake.table.latest_version() == version
 
 
+@pytest.mark.slow
 def test_cancelled_run_stops_between_two_batches_and_goes_on_when_executed_again(
     lake: Lake, plan: Plan
 ) -> None:
@@ -151,6 +157,7 @@ def test_cancelled_run_stops_between_two_batches_and_goes_on_when_executed_again
     )
 
 
+@pytest.mark.slow
 def test_interrupt_half_way_leaves_a_true_receipt(lake: Lake, plan: Plan) -> None:
     def interrupt(progress: Progress) -> None:
         if progress.done == 1000:
@@ -166,6 +173,7 @@ def test_interrupt_half_way_leaves_a_true_receipt(lake: Lake, plan: Plan) -> Non
     assert lake.execute(plan).status == "completed"
 
 
+@pytest.mark.slow
 def test_run_in_a_thread_reports_and_can_be_cancelled(lake: Lake, plan: Plan) -> None:
     seen: list[Progress] = []
     running = maintenance.start(
@@ -200,6 +208,7 @@ def _hold(state: str, digest: str, ready: Any, go: Any) -> None:
         go.wait(30)
 
 
+@pytest.mark.slow
 def test_plan_that_another_process_carries_out_is_left_to_it(lake: Lake, plan: Plan) -> None:
     context = multiprocessing.get_context("spawn")
     ready, go = context.Event(), context.Event()
@@ -218,6 +227,7 @@ def test_plan_that_another_process_carries_out_is_left_to_it(lake: Lake, plan: P
     assert lake.execute(plan).status == "completed"
 
 
+@pytest.mark.slow
 def test_receipt_that_is_not_there_is_an_error(lake: Lake) -> None:
     with pytest.raises(NotFoundError):
         StateFolder(lake.state).load_receipt("../plans/x")
@@ -304,6 +314,7 @@ class _Failing(LocalStore):
         super().delete(path)
 
 
+@pytest.mark.slow
 def test_every_file_that_went_before_a_run_ended_is_counted(lake: Lake, plan: Plan) -> None:
     table = explorer.Table(_Failing(str(lake.root), 100))
     receipt = lake.execute(plan, table=table)

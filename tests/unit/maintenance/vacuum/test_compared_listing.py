@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,6 +47,7 @@ def _column(names: list[str]) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(names, pa.string())])
 
 
+@pytest.mark.slow
 @given(rows=_rows, listed=st.sets(st.sampled_from(_NAMES)), data=st.data())
 def test_events_lack_files_as_if_each_were_looked_for(
     rows: list[dict[str, object]], listed: set[str], data: st.DataObject

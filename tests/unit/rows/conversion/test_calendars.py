@@ -115,6 +115,7 @@ def test_times_of_96_bits_go_by_their_own_word() -> None:
     assert (calendar.plain, calendar.int96) == (False, True)
 
 
+@pytest.mark.slow
 def test_every_day_of_the_julian_calendar_keeps_its_name() -> None:
     """Against counting: each year has 365 days, each fourth one more."""
     start = (dt.date(1, 1, 1) - dt.date(1970, 1, 1)).days - 2  # 1 January of the year 1

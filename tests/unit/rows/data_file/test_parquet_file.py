@@ -251,6 +251,7 @@ def test_impossible_number_of_rows_is_refused_before_any_is_read(tmp_path, claim
     assert "impossible number of rows" in refused(table)
 
 
+@pytest.mark.slow
 def test_wide_rows_come_in_small_batches(tmp_path):
     table = DataTable(tmp_path / "t", struct(field("s", "string")))
     rows = pa.table({"s": ["x" * 2**22] * 24})

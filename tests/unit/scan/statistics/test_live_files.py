@@ -143,6 +143,7 @@ def test_columns_that_turn_out_to_be_needed_are_those_of_the_same_files(tmp_path
     assert all(stats == f'{{"numRecords":{path[:-8]}}}' for path, stats in pairs)
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_in_the_last_page_costs_the_checkpoint_not_the_statistics(
     tmp_path: Path,
 ) -> None:

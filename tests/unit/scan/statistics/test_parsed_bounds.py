@@ -77,6 +77,7 @@ def write_table(
     return explorer.open_table(log.root)
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("newer", [True, False])
 @pytest.mark.parametrize("vectors", [True, False])
@@ -97,6 +98,7 @@ def test_bounds_are_those_of_the_whole_statistics(
     assert parsed_bounds(snapshot, ["id"]).to_pydict() == expected
 
 
+@pytest.mark.slow
 def test_where_commits_speak_of_many_files_the_bounds_are_the_same(tmp_path: Path) -> None:
     many = range(1_000, 6_000)
     table = write_table(tmp_path / "t", parsed=True, vectors=False, newer=True, removed=many)
@@ -106,6 +108,7 @@ def test_where_commits_speak_of_many_files_the_bounds_are_the_same(tmp_path: Pat
     assert found.to_pydict() == expected.to_pydict()
 
 
+@pytest.mark.slow
 def test_whoever_looks_on_hears_of_every_file(tmp_path: Path) -> None:
     table = write_table(tmp_path / "t", parsed=True, vectors=False, newer=True)
     heard: list[Progress] = []
@@ -113,6 +116,7 @@ def test_whoever_looks_on_hears_of_every_file(tmp_path: Path) -> None:
     assert found.num_rows == heard[-1].done == heard[-1].total == 19_899
 
 
+@pytest.mark.slow
 def test_files_without_a_column_are_counted_all_the_same(tmp_path: Path) -> None:
     write_table(tmp_path / "t", parsed=False, vectors=False, newer=True)
 

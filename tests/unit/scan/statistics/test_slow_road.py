@@ -127,6 +127,7 @@ def bad_among(stats: pa.ChunkedArray) -> tuple[int, ...]:
     return read_facts(files, COLUMNS).bad
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("form", "name"),
@@ -144,6 +145,7 @@ def test_one_bad_value_sends_no_more_than_one_batch_of_many_on_the_slow_road(
     assert alone["counted"] <= 64
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("every", [1, 1000])
 @pytest.mark.parametrize("name", [name for name in BAD if name.endswith("there is not")])
@@ -157,6 +159,7 @@ def test_days_and_times_that_there_are_not_are_never_read_one_by_one(
     assert alone == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [1, 4, 1000])
 def test_times_of_several_forms_are_read_at_once_with_those_that_there_are_not(
     alone: Counter[str], every: int

@@ -58,6 +58,7 @@ def _as_pyarrow_says(place: Path, ours: list[list[ColumnChunk]]) -> list[list[Co
     return found
 
 
+@pytest.mark.slow
 def test_chunks_of_real_files_are_those_that_pyarrow_finds(corpus: Path) -> None:
     places = sorted((corpus / "tables").rglob("*.parquet"))
     whole = [place for place in places if place.read_bytes().endswith(b"PAR1")]
@@ -111,6 +112,7 @@ def test_ranges_are_those_of_the_leaves_in_each_row_group(nested: Path) -> None:
     assert asked(range(1, 9), [*range(5)]) == [(1, leaf) for leaf in range(5)]
 
 
+@pytest.mark.slow
 def test_footer_that_was_changed_has_other_chunks_or_none(nested: Path) -> None:
     noise = random.Random(5)
     footer = _footer(nested.read_bytes())

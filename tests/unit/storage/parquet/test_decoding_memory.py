@@ -50,12 +50,14 @@ def test_what_arrow_would_choose_by_itself_is_replaced() -> None:
     assert _say(_ASKED) == "jemalloc"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chosen", ["system", "mimalloc"])
 def test_whoever_chose_a_pool_for_the_process_has_it(chosen: str) -> None:
     if chosen in pa.supported_memory_backends():
         assert _say(_ASKED, chosen=chosen) == chosen
 
 
+@pytest.mark.slow
 @_needs_both
 def test_a_checkpoint_is_decoded_into_it(tmp_path: Path) -> None:
     log = LogFolder(tmp_path)

@@ -127,6 +127,7 @@ def test_headers_that_many_columns_share_are_not_read_for_each_of_them() -> None
         check_first_pages(file, [chunk] * 200)
 
 
+@pytest.mark.slow
 def test_name_of_dots_costs_no_memory() -> None:
     tracemalloc.start()
     assert leaves_among(["." * 60_000, "a", "a.b", "b.a", "ab"], ["a"]) == [1, 2]

@@ -79,6 +79,7 @@ def _places(data: bytes) -> list[tuple[int, int]]:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(groups=st.lists(st.lists(_rows, min_size=1, max_size=30), max_size=4))
 def test_joined_file_has_the_rows_that_went_into_it(groups: list[list[dict[str, Any]]]) -> None:

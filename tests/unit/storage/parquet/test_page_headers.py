@@ -122,6 +122,7 @@ def test_page_of_a_kind_that_hides_the_next_is_refused(tmp_path: Path) -> None:
         _check(place)
 
 
+@pytest.mark.slow
 def test_changed_bytes_are_fine_or_refused_and_nothing_else(tmp_path: Path) -> None:
     place, noise = tmp_path / "x.parquet", random.Random(5)
     pq.write_table(pa.table({"a": _TEXTS, "b": _LONGS}), place, row_group_size=300)

@@ -70,6 +70,7 @@ def _structs(
     return st.dictionaries(st.integers(-5, 40), st.one_of(one, truth), max_size=6)
 
 
+@pytest.mark.slow
 @given(struct=_structs(st.recursive(_plain(), _many, max_leaves=8)))
 def test_struct_comes_back_as_it_was_written(struct: dict[int, tuple[int, object]]) -> None:
     text = render_struct(struct)
@@ -81,6 +82,7 @@ def test_struct_comes_back_as_it_was_written(struct: dict[int, tuple[int, object
     assert read_fields(text, known) == (numbers, len(text))
 
 
+@pytest.mark.slow
 def test_footers_of_real_files_are_written_byte_for_byte_as_they_were(corpus: Path) -> None:
     same = other = 0
     for place in sorted((corpus / "tables").rglob("*.parquet")):
@@ -127,6 +129,7 @@ def test_what_is_no_struct_is_refused(text: bytes) -> None:
             read_fields(text, {1: Wire(I32)})
 
 
+@pytest.mark.slow
 def test_struct_that_was_changed_is_another_or_refused(corpus: Path) -> None:
     noise = random.Random(11)
     place = next((corpus / "tables").rglob("*.checkpoint.parquet"))

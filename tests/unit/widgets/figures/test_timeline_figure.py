@@ -173,6 +173,7 @@ def test_a_single_commit_can_be_drawn(rows: list[dict[str, object]]) -> None:
     assert len(plot.marks.data["x"]) == 1
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_commits_are_a_thousand_glyphs_in_no_time() -> None:
     rows = 100_000
     commits = read_commits(frame(*(commit(v, bytes_added=1, bytes_removed=0) for v in range(rows))))

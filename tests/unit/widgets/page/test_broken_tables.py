@@ -35,6 +35,7 @@ def log(tmp_path: Path) -> LogFolder:
     return log
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoil", UNREADABLE)
 def test_newest_version_that_can_be_read_is_shown_below_the_error(
     log: LogFolder, spoil: Callable[[LogFolder], None]
@@ -83,6 +84,7 @@ def test_header_counts_compactions_in_the_place_of_their_commits(log: LogFolder)
     assert "no checkpoint yet; 2 and 1 log compaction read" in Page().open(log.root).html
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ['{"add": {"path":', "", "\x00\xff", '{"add": 5}'])
 @pytest.mark.parametrize("version", [0, 3, 6])
 def test_log_with_one_malformed_commit_shows_log_history_and_health(
@@ -111,6 +113,7 @@ def without_log(log: LogFolder) -> None:
     shutil.rmtree(log.log)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delete", [deleted, without_log])
 def test_table_that_is_deleted_while_it_is_open_is_told_in_every_view(
     log: LogFolder, delete: Callable[[LogFolder], None]

@@ -78,6 +78,7 @@ def shop(folder: Path, versions: int = 60) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(one_in=24)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_table_of_the_corpus_is_shown_in_every_view(name: str, no_surprises: None) -> None:
@@ -135,6 +136,7 @@ def test_an_open_table_stays_when_another_cannot_be_opened(tmp_path: Path) -> No
     assert page.state.notice is not None
 
 
+@pytest.mark.slow
 def test_a_table_that_was_left_has_its_plot_when_it_comes_back(
     tmp_path: Path, no_surprises: None
 ) -> None:
@@ -156,6 +158,7 @@ def test_a_table_that_was_left_has_its_plot_when_it_comes_back(
     assert plot.object is not None
 
 
+@pytest.mark.slow
 def test_the_plot_is_drawn_when_somebody_comes_to_see_it(
     tmp_path: Path, no_surprises: None
 ) -> None:
@@ -240,6 +243,7 @@ def test_the_log_view_lists_the_log(tmp_path: Path, no_surprises: None) -> None:
     assert "60 files" in page.html
 
 
+@pytest.mark.slow
 def test_a_refused_table_shows_everything_but_its_files(tmp_path: Path, no_surprises: None) -> None:
     strange = {
         "protocol": {

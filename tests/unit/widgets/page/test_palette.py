@@ -31,6 +31,7 @@ def found(page: Page, text: str) -> list[dict[str, Any]]:
     return entries
 
 
+@pytest.mark.slow
 def test_every_view_is_offered_and_gone_to(page: Page) -> None:
     offered = [one["value"] for one in page.explorer.tools.entries if one["kind"] == "View"]
     assert offered == list(VIEWS)
@@ -39,6 +40,7 @@ def test_every_view_is_offered_and_gone_to(page: Page) -> None:
         assert page.state.view == view
 
 
+@pytest.mark.slow
 def test_every_view_can_be_copied_as_python_and_as_a_command(page: Page) -> None:
     for view in VIEWS:
         page.state.view = view

@@ -230,6 +230,7 @@ def test_a_page_without_a_state_folder_shows_no_documents(orders: Orders) -> Non
         right.load_plan(orders.service, "0" * 64)
 
 
+@pytest.mark.slow
 def test_stopping_the_server_ends_a_run_between_two_changes_with_a_true_receipt(
     tmp_path: Path, state: StateFolder
 ) -> None:

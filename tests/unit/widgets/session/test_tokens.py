@@ -96,6 +96,7 @@ def server(table: Path, tmp_path: Path) -> Iterator[Server]:
     running.stop()
 
 
+@pytest.mark.slow
 def test_the_link_is_good_for_one_cookie_and_leaves_the_address(server: Server) -> None:
     query = {"token": server.token, "table": str(server.table), "view": "files", "evil": "//x"}
     first = server.get(f"/unlock?{urlencode(query)}")
@@ -114,6 +115,7 @@ def test_the_link_is_good_for_one_cookie_and_leaves_the_address(server: Server) 
     assert server.stop().count(server.token) == 1
 
 
+@pytest.mark.slow
 def test_a_wrong_token_unlocks_nothing_and_spends_nothing(server: Server) -> None:
     for token in ("", "x", "\N{SNOWMAN}", "A" * 43, server.token[:-1]):
         answer = server.get(f"/unlock?{urlencode({'token': token})}")
@@ -122,6 +124,7 @@ def test_a_wrong_token_unlocks_nothing_and_spends_nothing(server: Server) -> Non
     assert server.cookie()
 
 
+@pytest.mark.slow
 def test_the_cookie_does_not_come_back_within_the_page(server: Server) -> None:
     cookie = server.cookie()
     key = cookie.partition("=")[2]
@@ -132,6 +135,7 @@ def test_the_cookie_does_not_come_back_within_the_page(server: Server) -> None:
     assert key not in str(get_token_payload(token[1]))
 
 
+@pytest.mark.slow
 def test_a_server_without_maintenance_knows_no_link(table: Path, tmp_path: Path) -> None:
     running = Server(table, tmp_path, maintenance=False)
     try:

@@ -208,6 +208,7 @@ def waiting_for(name: str, folder: Path, gate: Gate) -> tuple[SlowPage, LiveHtml
     return page, part
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_slow_store_is_waited_for_with_a_way_out(name: str, tmp_path: Path, gate: Gate) -> None:
     _, stopped, answer, _ = VIEWS[name]
@@ -235,6 +236,7 @@ def test_a_page_that_ends_stops_what_works_for_it(name: str, tmp_path: Path, gat
     assert answer not in part.html
 
 
+@pytest.mark.slow
 def test_what_the_log_said_comes_back_when_the_look_at_the_files_is_stopped(
     tmp_path: Path, gate: Gate
 ) -> None:
@@ -267,6 +269,7 @@ FIRST: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIRST)
 def test_the_first_sentence_is_there_before_anything_large_is_read(
     name: str, tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch

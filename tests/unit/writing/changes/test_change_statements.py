@@ -47,6 +47,7 @@ def _data_files(place: Path) -> set[str]:
     return {path.name for path in place.rglob("*") if path.suffix in {".parquet", ".bin"}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["plain", "all"])
 @pytest.mark.parametrize("mine", ["delete", "update"])
 def test_a_statement_that_lost_runs_again_on_the_newer_version(

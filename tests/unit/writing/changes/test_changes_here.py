@@ -26,6 +26,7 @@ CHANGES = changes()
 CASES = sample([(form, name) for form in FORMS for name in CHANGES], 6, "changes here")
 
 
+@pytest.mark.slow
 @pytest.mark.rule("row-stable-id", "row-stable-commit-version", "cdf-files-pre-and-postimage")
 @pytest.mark.rule("cdf-only-changed-data", "cdf-writer-must-produce")
 @pytest.mark.parametrize(("form", "name"), CASES)

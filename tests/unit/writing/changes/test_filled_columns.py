@@ -173,6 +173,7 @@ class _Numbered:
         return merging.when_matched_update_all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [3, -3])
 def test_the_mark_of_an_identity_column_moves_with_new_rows_alone(
     tmp_path: Path, step: int

@@ -16,6 +16,7 @@ _TRACKED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("form", _TRACKED)
 def test_ids_stay_through_statement_after_statement(tmp_path: Path, form: str) -> None:

@@ -49,6 +49,7 @@ def _matches(name: str, row: dict[str, object]) -> bool:
             return row["n"] in {1, -2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", sample(FORMS, 2, "replaced rows"))
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_rows_that_match_are_replaced(tmp_path: Path, form: str, name: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from uuid import UUID
 
+import pytest
+
 from explorer.storage.local import LocalStore
 from explorer.writing.files.leftovers import remove_files_of, vector_id
 
@@ -12,6 +14,7 @@ STATEMENT = UUID("12345678-1234-4234-8234-123456789abc")
 OTHER = UUID("22345678-1234-4234-8234-123456789abc")
 
 
+@pytest.mark.slow
 def test_a_statement_s_vectors_go_with_its_files_and_those_of_others_stay(tmp_path: Path) -> None:
     own = {f"deletion_vector_{vector_id(STATEMENT, number)}.bin" for number in range(3)}
     own |= {f"ab/deletion_vector_{vector_id(STATEMENT, 3)}.bin"}

@@ -115,6 +115,7 @@ def test_rows_keep_their_partition_over_several_columns() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_file_that_is_large_enough_is_followed_by_another(tmp_path: Path) -> None:
     rows = pa.table(
         {"id": range(600_000), "text": [f"{n * 7919 % 100_003:x}" for n in range(600_000)]}
@@ -163,6 +164,7 @@ def test_rows_of_many_partitions_do_not_wait_in_memory(
     assert sorted(row["id"] for row in rows_of(tmp_path, written)) == list(range(20_000))
 
 
+@pytest.mark.slow
 def test_more_partitions_than_files_may_be_open_lose_no_row(tmp_path: Path) -> None:
     rows = pa.table({"id": range(900), "p": [number % 450 for number in range(900)]})
     written = write(tmp_path, form_of(rows.schema, ("p",)), rows)

@@ -36,6 +36,7 @@ def files_of(place: Path) -> set[str]:
     return {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_merge_makes_what_the_model_says(tmp_path: Path, seed: int) -> None:
     place, drawn = tmp_path / "t", draw(seed, plain=True)

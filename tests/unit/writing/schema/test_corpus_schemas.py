@@ -38,6 +38,7 @@ def _without_second_ids(schema: StructType) -> StructType:
     return map_fields(schema, bare)
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("expected", READABLE, ids=table_name)
 def test_every_table_that_may_be_written_takes_other_columns(

@@ -154,6 +154,7 @@ def test_a_clone_goes_on_with_the_columns_of_its_source_that_fill_themselves(
     ]
 
 
+@pytest.mark.slow
 def test_no_statement_upon_a_clone_changes_a_file_of_its_source(
     source: Path, tmp_path: Path
 ) -> None:

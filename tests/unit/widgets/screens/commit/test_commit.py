@@ -72,6 +72,7 @@ def test_a_commit_stands_alone_at_its_own_address_and_beside_the_timeline(
     assert "ann added 10 rows." in text_of(page)
 
 
+@pytest.mark.slow
 def test_the_way_back_from_a_commit_is_a_plan_that_is_made_at_once(
     lake: str, no_surprises: None
 ) -> None:

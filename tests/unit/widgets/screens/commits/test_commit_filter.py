@@ -149,6 +149,7 @@ def test_a_range_is_shaded_from_one_version_to_the_other() -> None:
     assert find_versions(WRITES, -2.0, -1.0) is None
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_commits_with_marks_are_a_thousand_glyphs_in_each_layer() -> None:
     rows = 100_000
     versions = np.arange(rows)

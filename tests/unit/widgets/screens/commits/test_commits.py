@@ -189,6 +189,7 @@ def test_sizes_are_unknown_until_the_latest_is_known() -> None:
     assert build_live(commits, "bytes", latest=7, value=10) is None
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 1000)), min_size=1, max_size=30))
 def test_sizes_are_the_running_sum_of_what_commits_say(changes: list[tuple[int, int]]) -> None:
     totals = np.cumsum([added - removed for added, removed in changes])

@@ -292,6 +292,7 @@ print(page.html)
 """
 
 
+@pytest.mark.slow
 def test_without_java_the_exact_rows_say_what_is_missing(tmp_path: Path) -> None:
     # in a process of its own: this one may have a session
     nowhere = {"JAVA_HOME": str(tmp_path), "PATH": str(tmp_path)}
@@ -377,6 +378,7 @@ def test_another_table_is_compared_with_and_goes_into_the_address(tmp_path: Path
 SECRET = "hunter2"
 
 
+@pytest.mark.slow
 def test_a_place_with_credentials_is_shown_without_them_and_opened_with_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,6 +74,29 @@ def test_unknown_is_told_as_unknown_and_never_as_no(tmp_path: Path) -> None:
         assert tell_note(one, "write").startswith("no source says")
 
 
+def test_an_engine_that_wrote_the_table_is_not_told_as_unknown_alone(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "orders")
+    info = {"commitInfo": {"operation": "WRITE", "engineInfo": "DuckDB/1.4.0"}}
+    log.commit(0, [protocol("deletionVectors"), metadata(name="orders")])
+    log.commit(1, [info, add("b.parquet")])
+    found = read_engines(TableService(explorer.open_table(log.root)), 1)
+    one = row(found, "duckdb-delta")
+    assert one["can_write"] == "unknown"
+    shown = build_engine_row(one, "read", None, 1, found.last_version_of("duckdb-delta"))
+    assert shown.cells[2].text == "wrote version 1"
+    assert found.last_version_of("trino") is None
+
+
+def test_what_stops_a_reader_from_writing_is_told(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "orders")
+    asked = protocol()
+    asked["protocol"]["writerFeatures"] = ["inCommitTimestamp"]
+    log.commit(0, [asked, metadata(name="orders")])
+    one = row(answer(log.root), "delta-rs")
+    assert (one["can_read"], one["can_write"]) == ("yes", "no")
+    assert tell_stoppers(one, "read") == "writing: inCommitTimestamp"
+
+
 def test_each_verdict_stands_with_its_source_and_day(tmp_path: Path) -> None:
     found = answer(table(tmp_path, "deletionVectors"))
     html = render_engine(found.releases("delta-spark"))

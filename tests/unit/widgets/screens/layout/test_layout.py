@@ -62,6 +62,7 @@ def test_a_treemap_fills_its_place_in_proportion(values: list[int]) -> None:
         assert place.top + place.height <= 1 + 1e-9
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 1000), min_size=2, max_size=12))
 def test_no_rectangles_of_a_treemap_overlap(values: list[int]) -> None:
     places = build_rectangles(sorted(values, reverse=True))

@@ -69,6 +69,7 @@ def test_a_plan_without_files_has_none() -> None:
     assert listed(none, contains="x") == []
 
 
+@pytest.mark.slow
 def test_a_million_files_stay_columns(files: PlanFiles) -> None:
     names = pa.array([f"part-{number:07}.parquet" for number in range(1_000_000)])
     sizes = pa.array(range(1_000_000), pa.int64())

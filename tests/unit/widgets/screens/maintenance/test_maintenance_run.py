@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from explorer.maintenance import StateFolder
 from explorer.maintenance.documents.receipt import Receipt
 from tests.unit.widgets.maintenance_page import Beside, Page
@@ -62,6 +64,7 @@ def test_a_run_that_another_page_began_is_shown_and_ends_in_its_receipt(
     assert orders.left == 0
 
 
+@pytest.mark.slow
 def test_a_page_that_comes_back_to_the_view_is_led_to_the_run(
     orders: Orders, state: StateFolder, no_surprises: None
 ) -> None:

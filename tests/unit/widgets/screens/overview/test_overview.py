@@ -44,6 +44,7 @@ def test_the_first_view_tells_what_the_table_is_and_what_happened_last(tmp_path:
     assert EVIL not in text
 
 
+@pytest.mark.slow
 def test_figures_and_commits_are_of_the_chosen_version_in_the_line_above(tmp_path: Path) -> None:
     page = Page().open(lake(tmp_path).root)
     page.do("version", "4")

@@ -144,6 +144,7 @@ def test_the_file_of_the_address_opens_and_zooms_to_single_rows(tmp_path: Path) 
     assert "Rows 0 to 999 of 1,000: 102 hidden" in page.html
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("move", ["5", "-", "9-x", "", "900-99999999999", "in", "out", "right"])
 def test_no_zoom_leaves_the_file(tmp_path: Path, move: str) -> None:
     page = Page().open(orders(tmp_path).root, view="vectors", file=PATH)
