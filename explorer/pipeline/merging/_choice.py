@@ -75,12 +75,9 @@ def choose_local(
 ) -> LocalMerge | str:
     """The merge in this process, or why it is Spark's. Raises what `plan_gate` raises."""
     conditions = read_conditions(merge.on, merge.names)
-    if (why := why_spark(merge, conditions)) is not None:
-        return why
-    plans = plans_of(statement, merge)
-    for plan in plans.values():
-        if plan.needs_spark is not None:
-            return plan.needs_spark
+    plans = local_plans(statement, merge, conditions)
+    if isinstance(plans, str):
+        return plans
     source = rows.read()
     if source is None:
         return f"The source has more than {_MOST_BYTES:,} bytes."
@@ -106,10 +103,14 @@ def choose_local(
     )
 
 
-def plans_of(statement: ChangeStatement, merge: ResolvedMerge) -> Mapping[int, GatePlan]:
-    """The gates of the clauses that write rows, by their numbers, for values that are columns;
-    raises what `plan_gate` raises."""
-    return {
+def local_plans(
+    statement: ChangeStatement, merge: ResolvedMerge, conditions: MatchConditions
+) -> Mapping[int, GatePlan] | str:
+    """The gates of the clauses that write rows, by their numbers, where this process can carry the
+    merge out; else why it is Spark's. Raises what `plan_gate` raises."""
+    if (why := next(_reasons(merge, conditions), None)) is not None:
+        return why
+    plans = {
         number: plan_gate(
             statement.protocol,
             statement.metadata,
@@ -120,15 +121,12 @@ def plans_of(statement: ChangeStatement, merge: ResolvedMerge) -> Mapping[int, G
         for number, item in enumerate(merge.clauses)
         if item.clause.action != "delete"
     }
-
-
-def why_spark(merge: ResolvedMerge, conditions: MatchConditions) -> str | None:
-    """Why only Spark can carry a merge out, as far as that does not depend on the gate of rows;
-    None where this process can."""
-    return next(_reasons(merge, conditions), None)
+    asked = (plan.needs_spark for plan in plans.values() if plan.needs_spark is not None)
+    return next(asked, plans)
 
 
 def _reasons(merge: ResolvedMerge, conditions: MatchConditions) -> Iterator[str]:
+    """Why only Spark can carry a merge out, as far as that does not depend on the gate of rows."""
     if not conditions.only_pairs:
         yield f"The condition {merge.request.on[:120]!r} is more than equal columns."
     for pair in conditions.pairs:

@@ -14,7 +14,7 @@ from explorer.errors import UnsupportedError
 from explorer.pipeline.changing.beginning import check_removable, times
 from explorer.pipeline.jobs.watching_jobs import watched
 from explorer.pipeline.merging._candidates import find_files
-from explorer.pipeline.merging._choice import FewRows, plans_of, why_spark
+from explorer.pipeline.merging._choice import FewRows, local_plans
 from explorer.pipeline.merging._local_merge import LocalMerge
 from explorer.pipeline.merging._merge_tasks import FOUND_PAIRS, FoundRows, join_pairs, pack_pairs
 from explorer.pipeline.merging._new_rows import NewRows, Written
@@ -146,10 +146,8 @@ class SparkMerge:
             return None
         if int(believed_sizes(candidates.files).sum()) > _FEW_BYTES:
             return None
-        if why_spark(merge, conditions) is not None:
-            return None
-        plans = plans_of(statement, merge)
-        if any(plan.needs_spark is not None for plan in plans.values()):
+        plans = local_plans(statement, merge, conditions)
+        if isinstance(plans, str):
             return None
         rows = FewRows(given=source.collect(self.watch), has_to_fit=False).read()
         assert rows is not None
