@@ -91,7 +91,7 @@ def test_an_engineer_comes_from_a_slow_table_to_its_plan_by_the_keyboard_alone(
     page: Page, server: Server, shop: Path
 ) -> None:
     page.goto(server.address(table=shop))
-    tab_to(page, page.get_by_role("button", name="Plan a compaction"))
+    tab_to(page, page.get_by_role("button", name="Plan Optimize (compaction)"))
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("view=maintenance"))
     tab_to(page, page.get_by_role("button", name="Make the plan"))
@@ -116,7 +116,7 @@ def test_an_owner_finds_the_table_that_needs_care_by_the_keyboard_alone(
         tab_to(page, rows.first)
         page.keyboard.press("Enter")
         expect(page.locator("h1", has_text="shop_orders")).to_be_visible()
-        expect(page.get_by_role("button", name="Plan a compaction")).to_be_visible()
+        expect(page.get_by_role("button", name="Plan Optimize (compaction)")).to_be_visible()
 
 
 @pytest.fixture(scope="module")

@@ -168,7 +168,7 @@ OPERATIONS: tuple[Operation, ...] = (
         does="Writes one file in the place of many commits; the commits stay.",
         group="Log",
         plan=plan_compact_log,
-        button=lambda _: "Write the compaction",
+        button=lambda _: "Write the log compaction",
         fields=(
             Field(
                 name="first",

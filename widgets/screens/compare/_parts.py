@@ -28,7 +28,9 @@ _SAME_PROTOCOL = "the same protocol"
 
 DASH = "\N{EN DASH}"
 ARROW = " \N{RIGHTWARDS ARROW} "
-SIGNS = {"added": "added", "removed": "removed", "changed": "changed"}
+SIGNS = {"added": "added", "removed": "removed", "changed": "kept, differs"}
+"""What became of a file, in words: data files never change, what the log says of them does."""
+_TOLD = {"added": "added", "removed": "removed", "changed": "kept with another vector or entry"}
 
 FILE_COLUMNS = (
     Column(key="kind", label="What"),
@@ -108,20 +110,20 @@ def file_facts(kind: str, entry: Mapping[str, Any]) -> list[object]:
     if kind == "changed":
         pairs = [entry[f"{name}_{side}"] for name in ("size", "num_records", "cardinality")
                  for side in ("before", "after")]  # fmt: skip
-        return [SIGNS[kind], entry["path"], partition, *pairs, ", ".join(entry["changes"])]
+        return [kind, entry["path"], partition, *pairs, ", ".join(entry["changes"])]
     known = [entry["size"], entry["num_records"], hidden(entry["deletion_vector"])]
     pairs = [fact for value in known
              for fact in ((None, value) if kind == "added" else (value, None))]  # fmt: skip
-    return [SIGNS[kind], entry["path"], partition, *pairs, ""]
+    return [kind, entry["path"], partition, *pairs, ""]
 
 
 def build_file_row(kind: str, entry: Mapping[str, Any]) -> Row:
     """One file that was added, removed or changed."""
-    what, path, partition, *numbers, changes = file_facts(kind, entry)
+    _, path, partition, *numbers, changes = file_facts(kind, entry)
     sizes, rows, hidden_rows = numbers[:2], numbers[2:4], numbers[4:6]
     return Row(
         cells=(
-            Cell(text=str(what)),
+            Cell(text=SIGNS[kind]),
             Cell(text=cut_path(str(path), 52), title=cut(str(path), 1000)),
             Cell(text=cut(str(partition), 60) or DASH, title=cut(str(partition), 1000)),
             _both(kind, sizes, format_bytes),
@@ -271,7 +273,7 @@ def compare_figures(settings: Any, files: Any | None) -> list[KeyFigure]:
         added, removed = format_count(files.count("added")), format_count(files.count("removed"))
         figures = [
             KeyFigure(name="Files", value=f"+{added} \N{MINUS SIGN}{removed}",
-                      remark=f"{format_count(changed)} changed"),
+                      remark=f"{format_count(changed)} kept, differ"),
             KeyFigure(name="Size", value=format_signed_bytes(change),
                       remark=f"+{format_bytes(files.bytes_added)} "
                              f"\N{MINUS SIGN}{format_bytes(files.bytes_removed)}",
@@ -312,10 +314,10 @@ def compare_sentence(start: str, settings: Any, files: Any | None) -> str:
         return (
             f"{start}: {'; '.join([count if more else 'as many files', *_layer_words(settings)])}."
         )
-    counts = [(files.count(kind), verb) for kind, verb in SIGNS.items()]
+    counts = [(files.count(kind), verb) for kind, verb in _TOLD.items()]
     told = [f"{format_count(number)} {verb}" for number, verb in counts if number]
     if told:
-        number, verb = told[0].split(" ")
+        number, verb = told[0].split(" ", 1)
         told[0] = f"{number} {'file' if number == '1' else 'files'} {verb}"
     net = files.rows.net
     rows = "how the rows changed is unknown"

@@ -199,7 +199,7 @@ class CompareView:
             return html("<h3>Files</h3>")
         if not files.num_files:
             return NOTHING  # the sentence says that no file differs
-        shown = {"": "All", "added": "Added", "removed": "Removed", "changed": "Changed"}
+        shown = {"": "All", "added": "Added", "removed": "Removed", "changed": "Kept, differ"}
         current = self._kinds[0] if len(self._kinds) == 1 else ""
         buttons = join(
             html(

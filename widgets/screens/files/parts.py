@@ -29,7 +29,7 @@ COLUMNS = (
     Column(key="path", label="File", sortable=True, mono=True),
     Column(key="partition_values", label="Partition", mono=True),
     Column(key="size", label="Size", align="right", sortable=True),
-    Column(key="num_records", label="Rows", align="right", sortable=True),
+    Column(key="num_records", label="Rows, with deleted", align="right", sortable=True),
     Column(key="deleted_rows", label="Deleted rows", align="right", sortable=True),
     Column(key="modification_time", label="Modified (UTC)", sortable=True, wide=True),
 )

@@ -76,6 +76,7 @@ def layout_figures(layout: Layout) -> list[KeyFigure]:
     saved = sum(partitions.column("files_saved").to_pylist())
     worth = zip(*(partitions.column(name).to_pylist() for name in _WORTH), strict=True)
     rewritten = sum(size for size, gained in worth if gained)
+    total = pc.sum(partitions.column("bytes")).as_py() or 0
     is_partitioned = any(partitions.column("partition").slice(0, 1).to_pylist())
     return [
         KeyFigure(name="Files", value=format_count(layout.num_files),
@@ -84,7 +85,8 @@ def layout_figures(layout: Layout) -> list[KeyFigure]:
         KeyFigure(name="Median size", value=format_bytes(layout.median),
                   remark="half of the files are smaller", exact=format_count(layout.median)),
         KeyFigure(name="Target size", value=format_bytes(layout.target),
-                  remark=layout.target_source),
+                  remark=layout.target_source + (
+                      ", more than the whole table" if 0 < total < layout.target else "")),
         KeyFigure(name="Small files", value=format_count(small),
                   remark=format_share(small, layout.num_files) + " of the files"),
         KeyFigure(name="OPTIMIZE saves", value=format_many(saved, "file"),

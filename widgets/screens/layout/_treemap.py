@@ -11,6 +11,9 @@ from widgets.text import cut
 _SHAPE = 3.2
 """Width by height of the map, as the style sheet draws it in a wide card."""
 
+_CHARACTERS = 100
+"""Characters that have room beside each other, as wide."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Area:
@@ -56,9 +59,13 @@ def render_treemap(label: str, areas: Sequence[Area]) -> Markup:
 
 
 def _render_name(area: Area, place: Rectangle) -> Markup:
-    # what would not fit stands in the table and on hover
-    if place.width < 0.06 or place.height < 0.16:
+    # what would not fit stands in the table and on hover; a name that begins like all others and
+    # is cut where they differ would say nothing
+    if place.width < 0.06 or place.height < 0.09:
         return NOTHING
+    if place.height < 0.16:
+        room = int(place.width * _CHARACTERS)
+        return html("<span>{}</span>", area.name) if len(area.name) <= room else NOTHING
     return html("<span>{}</span><small>{}</small>", cut(area.name, 60), area.note)
 
 

@@ -66,12 +66,19 @@ def parse_answers(text: str) -> dict[str, str]:
     return {name: value for name, value in found.items() if isinstance(value, str)}
 
 
-def render_head(title: str, stage: Stage, *, back: str) -> Markup:
-    """The heading with the steps of the way; `back` says where the way back leads. Before there
-    is a plan the heading is where the keyboard goes on when the stage is new."""
+def render_head(title: str, stage: Stage, *, back: str, is_locked: bool) -> Markup:
+    """The heading with the steps of the way; `back` says where the way back leads. A page that
+    `is_locked` goes no further than to plans, and its steps say so. Before there is a plan the
+    heading is where the keyboard goes on when the stage is new."""
     position = _POSITION[stage]
     steps = join(
-        html('<li{}><i aria-hidden="true">{}</i>{}</li>', _stage(at, position), at + 1, name)
+        html(
+            '<li{}><i aria-hidden="true">{}</i>{}{}</li>',
+            _stage(at, position, is_closed=is_locked and at > _POSITION["form"]),
+            at + 1,
+            name,
+            _CLOSED if is_locked and at > _POSITION["form"] else "",
+        )
         for at, name in enumerate(_WAY)
     )
     button = (
@@ -100,9 +107,14 @@ def render_head(title: str, stage: Stage, *, back: str) -> Markup:
     )
 
 
-def _stage(at: int, stage: int) -> Markup:
+_CLOSED = html('<span class="dx-unseen"> (not on a page that is read-only)</span>')
+
+
+def _stage(at: int, stage: int, *, is_closed: bool) -> Markup:
     if at == stage:
         return html(' aria-current="step"')
+    if is_closed:
+        return html(' class="dx-closed" title="This page is read-only."')
     return html(' class="dx-past"') if at < stage else NOTHING
 
 

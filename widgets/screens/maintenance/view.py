@@ -192,7 +192,8 @@ class MaintenanceView:
     def _head(self) -> Markup:
         title = "Maintenance" if self._operation is None else self._operation.title
         back = "Back to the form" if self._has_form else "All operations"
-        return render_head(title, self._stage, back=back)
+        is_locked = not self._services.maintenance.is_unlocked
+        return render_head(title, self._stage, back=back, is_locked=is_locked)
 
     def _choose(self, name: str) -> None:
         if self._stage == "choose" and find_operation(name) is not None:

@@ -127,8 +127,8 @@ _SOURCES = {
 }
 _PLANS = {
     "vacuum": "Plan a vacuum",
-    "optimize compact": "Plan a compaction",
-    "optimize purge": "Plan a purge",
+    "optimize compact": "Plan Optimize (compaction)",
+    "optimize purge": "Plan Optimize (purge)",
     "checkpoint": "Plan a checkpoint",
     "clean-log": "Plan a log cleanup",
     "set-properties": "Plan a change of properties",

@@ -85,14 +85,14 @@ FOREIGN_COLUMNS = (
 )
 
 _TONES = {
-    "promised": "good", "readable": "good", "unprotected": "risk",
+    "promised": "good", "readable": "good", "unprotected": "unseen",
     "readable, unprotected": "risk", "not read yet": "none", "not enabled": "none",
     "refused": "none",
 }  # fmt: skip
 
 
 def tone_of(state: str) -> str:
-    """Which of four colours a state has; its word always stands beside it."""
+    """Which colour or hatching a state has; its word always stands beside it."""
     return _TONES.get(state, "gone")
 
 
@@ -208,7 +208,8 @@ def _window(row: Mapping[str, Any], axis: _Axis) -> Stretch:
 
 _LEGEND = html(
     '<p class="dx-legend"><i class="dx-tone-good"></i>can be read<i class="dx-tone-risk"></i>'
-    'only until the next vacuum, or not looked at<i class="dx-tone-gone"></i>gone'
+    'only until the next vacuum<i class="dx-tone-unseen"></i>its files were not looked for, any '
+    'vacuum may have deleted them<i class="dx-tone-gone"></i>gone'
     '<i class="dx-tone-none"></i>not enabled, not supported or not known'
     '<i class="dx-tone-window"></i>retention window</p>'
 )

@@ -29,7 +29,7 @@ DENSITY_COLUMNS = (
     Column(key="path", label="File", mono=True, sortable=True),
     Column(key="fraction_deleted", label="Hidden", align="right", sortable=True),
     Column(key="cardinality", label="Hidden rows", align="right", sortable=True),
-    Column(key="num_records", label="Rows", align="right", sortable=True),
+    Column(key="num_records", label="Rows, with hidden", align="right", sortable=True),
     Column(key="bytes_hidden", label="A purge frees", align="right", sortable=True),
     Column(key="size_in_bytes", label="Vector", align="right", sortable=True, wide=True),
     Column(key="vector_path", label="Stored", wide=True),

@@ -122,7 +122,7 @@ def _render_head(asked: AtVersion, vectors: Vectors | None) -> Markup:
     )
 
 
-_PURGE = render_plan_link("Plan a purge", "optimize", {"what": "purge"})
+_PURGE = render_plan_link("Plan Optimize (purge)", "optimize", {"what": "purge"})
 _VECTORS: Request[AtVersion, Vectors] = Request(
     question=at_version,
     read=lambda asked, watch, tell: read_vectors(asked.service, asked.version, watch, tell),

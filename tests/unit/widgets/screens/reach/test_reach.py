@@ -75,7 +75,8 @@ def test_what_is_gone_lies_above_its_neighbours_on_the_axis() -> None:
 @pytest.mark.parametrize("state", STATES)
 def test_only_what_is_gone_has_its_colour(state: str) -> None:
     assert (tone_of(state) == "gone") == state.endswith(("gone", "log not readable"))
-    assert (tone_of(state) == "risk") == state.endswith("unprotected")
+    assert (tone_of(state) == "risk") == (state == "readable, unprotected")
+    assert (tone_of(state) == "unseen") == (state == "unprotected")  # nobody looked for its files
 
 
 def test_delta_spark_is_said_to_refuse_only_what_is_there(tmp_path: Path) -> None:
