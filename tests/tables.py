@@ -156,10 +156,10 @@ def commit_name(version: int) -> str:
 class LogFolder:
     """A table's folder and the log that a test writes into it."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, exists: bool = False) -> None:
         self.root = root
         self.log = root / "_delta_log"
-        self.log.mkdir(parents=True)
+        self.log.mkdir(parents=True, exist_ok=exists)
 
     def commit(self, version: int, actions: Iterable[Action]) -> Path:
         """Write one commit, an action a line."""

@@ -235,6 +235,9 @@ class PageState(param.Parameterized):
         doc="That the open table was deleted, or created again, since it was read.",
     )
     refreshing = param.Boolean(default=False, doc="Whether the open table is refreshed.")
+    entering = param.Boolean(
+        default=False, doc="Whether a place is being gone to: each view is shown afterwards, once."
+    )
     plan_request = param.Parameter(
         default=None, doc="An operation whose form is to be filled in: its name and answers."
     )

@@ -13,6 +13,7 @@ from widgets.state import ADDRESSED, HEALTH_WORDS, VIEWS, Notice, PageState
 from widgets.text import cut, format_count, last_part
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import (
+    SEVERITY_TONES,
     render_dismissible_notice,
     render_notice,
     render_problems,
@@ -25,7 +26,6 @@ NEWEST_OFFERED = 12
 """Versions in the list of the picker; its field takes any."""
 
 PENDING = "\N{HORIZONTAL ELLIPSIS}"
-_TONES = {"sound": "good", "note": "good", "warning": "risk", "error": "gone"}
 
 
 class HeaderView:
@@ -159,7 +159,7 @@ class HeaderView:
         word = HEALTH_WORDS.get(health, PENDING)
         inner = html(
             '<i class="dx-dot dx-tone-{}"></i><span class="dx-short">{}</span>',
-            _TONES.get(health, "none"),
+            SEVERITY_TONES.get(health, "none"),
             word,
         )
         said = html(

@@ -263,7 +263,11 @@ class Explorer:
         self._header.show(overview)
         self._unread, self._amounts = (service, overview), None
         self._palette.show(service)
-        self._go(replace(address, table=overview.uri), complaints)
+        self._state.entering = True
+        try:
+            self._go(replace(address, table=overview.uri), complaints)
+        finally:
+            self._state.entering = False
         for view in self._views.values():
             view.show(service)
         self._read_timeline()

@@ -11,6 +11,9 @@ from widgets.markup import NOTHING, Markup, esc, html, join
 from widgets.state import Notice
 from widgets.text import UNKNOWN, cut, visible
 
+SEVERITY_TONES = {"sound": "good", "note": "none", "warning": "risk", "error": "gone"}
+"""The colour of a log without a finding, and of findings by how grave they are."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyFigure:

@@ -265,6 +265,7 @@ class View(Generic[Q, A]):
         service = self._service
         if (
             service is None
+            or self._state.entering
             or self._state.view not in self._screens
             or service.uri != self._state.table
         ):

@@ -102,7 +102,7 @@ class CommitView:
         """Read the selected commit, once somebody looks at it."""
         service, version = self._service, self._state.version
         looked_at = self._state.view in {*BESIDE, *BESIDE.values()}
-        if service is None or version is None or not looked_at:
+        if service is None or version is None or not looked_at or self._state.entering:
             return
         if self._asked == (service.uri, version):
             self._draw()

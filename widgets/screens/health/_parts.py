@@ -20,7 +20,7 @@ from widgets.text import (
     format_time,
 )
 from widgets.ui.bars import Bar, render_bars
-from widgets.ui.pieces import KeyFigure
+from widgets.ui.pieces import SEVERITY_TONES, KeyFigure
 from widgets.ui.plan_links import plan_request_of_repair, render_plan_link
 from widgets.ui.table import Cell, Column, Row, render_table
 
@@ -39,7 +39,6 @@ MISSING_COLUMNS = (
     Column(key="records", label="Rows lost", align="right"),
     Column(key="bytes", label="Bytes", align="right"),
 )
-_TONES = {"error": "gone", "warning": "risk", "note": "none"}
 
 
 def health_figures(found: Any, now: datetime) -> list[KeyFigure]:
@@ -102,7 +101,7 @@ def render_finding(row: Mapping[str, Any]) -> Markup:
         "<p>{}</p>"
         "<p>{}{}</p>"
         '<p class="dx-evidence">{}{}</p>{}</li>',
-        _TONES.get(severity, "none"),
+        SEVERITY_TONES.get(severity, "none"),
         cut(str(row["problem"]), 600),
         severity,
         row["finding"],

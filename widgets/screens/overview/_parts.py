@@ -24,7 +24,7 @@ from widgets.text import (
     visible,
 )
 from widgets.theme import lane_of
-from widgets.ui.pieces import KeyFigure, render_chips, render_key_figures
+from widgets.ui.pieces import SEVERITY_TONES, KeyFigure, render_chips, render_key_figures
 from widgets.ui.place_links import PlaceLinks
 from widgets.ui.plan_links import render_plan_link
 
@@ -108,7 +108,7 @@ def _render_step(step: Step, links: PlaceLinks) -> Markup:
         '<li><p><i class="dx-dot dx-tone-{}"></i><strong>{}</strong>{}</p>'
         "<dl><dt>Cost</dt><dd>{}</dd><dt>Benefit</dt><dd>{}</dd></dl>"
         '<div class="dx-buttons">{}{}</div></li>',
-        _TONES[step.severity],
+        SEVERITY_TONES[step.severity],
         cut(step.problem, 400),
         others,
         cut(step.cost, 400),
@@ -118,7 +118,6 @@ def _render_step(step: Step, links: PlaceLinks) -> Markup:
     )
 
 
-_TONES = {"error": "gone", "warning": "risk", "note": "none"}
 _SOURCES = {
     "health": "Health",
     "layout": "Layout",

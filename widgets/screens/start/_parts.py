@@ -20,6 +20,7 @@ from widgets.text import (
     format_count,
     format_time,
 )
+from widgets.ui.pieces import SEVERITY_TONES
 from widgets.ui.table import Cell, Column, Row
 
 PENDING = "\N{HORIZONTAL ELLIPSIS}"
@@ -35,7 +36,6 @@ CATALOG_COLUMNS = (
     Column(key="place", label="Place", mono=True, wide=True, sortable=True),
 )
 
-_TONES = {"error": "gone", "warning": "risk", "note": "none"}
 _RANK = {"error": 0, "warning": 1, "note": 2}
 
 _KEYS: dict[str, Callable[[Any], Any]] = {
@@ -172,7 +172,7 @@ def _health(summary: Any) -> Cell:
     return Cell(
         text=f"{summary.severity}: {cut(summary.finding, 52)}{tail}",
         title=cut(summary.finding, 600),
-        tone=_TONES.get(summary.severity, "none"),
+        tone=SEVERITY_TONES.get(summary.severity, "none"),
     )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import panel as pn
 import pytest
@@ -20,6 +22,7 @@ from widgets.session.recents import Recents
 from widgets.session.work import InlineRunner
 from widgets.state import VIEWS, Address, PageState
 from widgets.ui.live_html import LiveHtml
+from widgets.ui.view import View
 
 MANIFEST = CORPUS / "manifest.json"
 NAMES = sorted(entry.name for entry in (CORPUS / "tables").iterdir()) if MANIFEST.is_file() else []
@@ -102,6 +105,31 @@ def test_a_table_opens_on_its_latest_version(tmp_path: Path, no_surprises: None)
     assert page.state.address == Address(table=str(tmp_path / "shop"), version=59, view="overview")
     assert '<h1 title="orders">orders</h1>' in page.html
     assert ">60<" in page.html  # active files
+
+
+def test_the_view_that_an_address_names_reads_each_answer_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_surprises: None
+) -> None:
+    page, read = Page(), Counter[View[Any, Any]]()
+    begin = View._read
+
+    def counted(view: View[Any, Any], question: Any, **how: bool) -> None:
+        read[view] += 1
+        begin(view, question, **how)
+
+    monkeypatch.setattr(View, "_read", counted)
+    page.open(shop(tmp_path))
+    assert page.state.view == "overview"
+    assert len(read) == 4
+    assert set(read.values()) == {1}
+    page.state.view = "layout"
+    log = LogFolder(tmp_path / "shop", exists=True)
+    for latest in (59, 60):  # read again, at a newer version too
+        log.commit(latest, [add(f"{latest}.parquet")])
+        read.clear()
+        page.explorer._show_newest()
+        assert page.state.version == latest
+        assert set(read.values()) == {1}
 
 
 def test_a_version_that_does_not_exist_becomes_a_notice(tmp_path: Path) -> None:
