@@ -47,6 +47,17 @@ def test_a_commit_is_compared_with_the_one_before(page: Page, server: Server, sh
     expect(page.get_by_text("TO VERSION AS OF 49", exact=False)).to_be_visible()
 
 
+def test_a_key_is_typed_by_which_a_row_is_the_same(page: Page, server: Server, shop: Path) -> None:
+    page.goto(server.address(table=shop, version=31, older=30, view="compare"))
+    key = page.get_by_role("textbox", name="same row by")
+    expect(key).to_have_value("order_id")
+    key.fill("customer_id, order_id")
+    key.press("Enter")
+    told = page.get_by_text("731 rows changed. Rows are the same by", exact=False)
+    expect(told).to_contain_text("customer_id")
+    expect(key).to_have_value("customer_id, order_id")
+
+
 def test_the_files_that_differ_are_exported(
     page: Page, server: Server, shop: Path, tmp_path: Path
 ) -> None:
