@@ -88,7 +88,8 @@ def layout_figures(layout: Layout) -> list[KeyFigure]:
                   remark=layout.target_source + (
                       ", more than the whole table" if 0 < total < layout.target else "")),
         KeyFigure(name="Small files", value=format_count(small),
-                  remark=format_share(small, layout.num_files) + " of the files"),
+                  remark="all of the files" if 0 < small == layout.num_files
+                  else f"{format_share(small, layout.num_files)} of the files"),
         KeyFigure(name="OPTIMIZE saves", value=format_many(saved, "file"),
                   remark=f"and writes {format_bytes(rewritten)}" if saved
                   else "there is nothing to compact"),

@@ -12,7 +12,10 @@ _SHAPE = 3.2
 """Width by height of the map, as the style sheet draws it in a wide card."""
 
 _CHARACTERS = 100
-"""Characters that have room beside each other, as wide."""
+"""Characters that have room beside each other in the whole map."""
+
+_UPRIGHT_CHARACTERS = 30
+"""Characters that have room one below the other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +64,14 @@ def render_treemap(label: str, areas: Sequence[Area]) -> Markup:
 def _render_name(area: Area, place: Rectangle) -> Markup:
     # what would not fit stands in the table and on hover; a name that begins like all others and
     # is cut where they differ would say nothing
+    if 0.02 <= place.width < 0.06:
+        has_room = len(area.name) <= place.height * _UPRIGHT_CHARACTERS
+        return html('<span class="dx-upright">{}</span>', area.name) if has_room else NOTHING
     if place.width < 0.06 or place.height < 0.09:
         return NOTHING
     if place.height < 0.16:
-        room = int(place.width * _CHARACTERS)
-        return html("<span>{}</span>", area.name) if len(area.name) <= room else NOTHING
+        has_room = len(area.name) <= place.width * _CHARACTERS
+        return html("<span>{}</span>", area.name) if has_room else NOTHING
     return html("<span>{}</span><small>{}</small>", cut(area.name, 60), area.note)
 
 
