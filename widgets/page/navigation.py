@@ -33,8 +33,8 @@ class Navigation:
     def _render_group(self, name: str, views: tuple[tuple[str, str], ...]) -> Markup:
         items = join(html("<li>{}</li>", self._render_link(*view)) for view in views)
         if not name:
-            return html("<ul>{}</ul>", items)
-        return html('<h2>{}</h2><ul aria-label="{}">{}</ul>', name, name, items)
+            return html("<div><ul>{}</ul></div>", items)
+        return html('<div><h2>{}</h2><ul aria-label="{}">{}</ul></div>', name, name, items)
 
     def _render_link(self, view: str, title: str) -> Markup:
         shown = BESIDE.get(self._state.view, self._state.view)
