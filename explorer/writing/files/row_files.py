@@ -60,7 +60,7 @@ WRITTEN_ROWS: Final = pa.schema(
 _MOST_HELD: Final = 256 * 2**20
 """Bytes of rows that all files of one attempt hold in memory together."""
 
-_MOST_ENCODED: Final = 512 * 2**20
+_MOST_ENCODED: Final = 256 * 2**20
 """Bytes of begun files that one attempt holds in memory, where the store takes files whole."""
 
 _MOST_OPEN: Final = 200
