@@ -24,7 +24,18 @@ from benchmarks.report import render_machine
 from benchmarks.writes_measured import HEAD, Taken, in_turn, print_line
 
 _FULL = {"rows": 10_000_000, "appends": 1_000, "files": 1_000_000, "batches": 100}
-CASES = ("arrow", "appends", "open", "frames", "one-row", "stream", "partitions", "wide")
+CASES = (
+    "arrow",
+    "appends",
+    "open",
+    "frames",
+    "by-day",
+    "engines",
+    "one-row",
+    "stream",
+    "partitions",
+    "wide",
+)
 
 
 def main() -> int:
@@ -81,6 +92,8 @@ def _on_spark(folder: Path, options: argparse.Namespace) -> dict[str, Callable[[
         )
         _HELD[folder] = {
             "frames": held.frames,
+            "by-day": held.by_day,
+            "engines": held.engines,
             "one-row": held.one_row,
             "stream": held.stream,
             "partitions": held.partitions,

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.pipeline import aggregated, start_session
+from benchmarks.writes_here import eight_columns as arrow_rows
 from benchmarks.writes_measured import (
     CHECKPOINTS,
     Taken,
@@ -70,10 +71,28 @@ class SparkWrites:
         return start_session()
 
     def frames(self) -> None:
-        """The append of a DataFrame, unpartitioned and by 20 values."""
-        frame = eight_columns(self.spark, self.rows)
-        for title, names in (("", []), (f", {_PARTITIONS} partitions", ["day"])):
-            self._frames(f"append of {self.rows:,} rows from a DataFrame{title}", frame, names)
+        """The append of a DataFrame, unpartitioned."""
+        self._frames(f"append of {self.rows:,} rows from a DataFrame", [])
+
+    def by_day(self) -> None:
+        """The same by 20 values."""
+        title = f"append of {self.rows:,} rows from a DataFrame, {_PARTITIONS} partitions"
+        self._frames(title, ["day"])
+
+    def engines(self) -> None:
+        """The append of rows of Arrow in this process, and by tasks that they are sent to."""
+        rows = arrow_rows(self.rows)
+        places = {name: self.folder / f"engine-{name}" for name in ("local", "spark")}
+        for place in places.values():
+            pipeline.write(rows.slice(0, 1000), place, properties=_PROPERTIES)
+        here = lambda: pipeline.write(rows, places["local"], engine="local")  # noqa: E731
+        sent = lambda: pipeline.write(rows, places["spark"], engine="spark", spark=self.spark)  # noqa: E731
+        entrants = {
+            OURS: lambda: timed(here, processor_seconds),
+            "the same by Spark": lambda: timed(sent, processor_seconds),
+        }
+        title = f"append of {self.rows:,} rows of Arrow"
+        _print(title, in_turn(self.rounds + 1, entrants))
 
     def one_row(self) -> None:
         """Appends of one row of Arrow, beside delta-spark's of one row of a DataFrame."""
@@ -126,7 +145,8 @@ class SparkWrites:
         taken = in_turn(self.rounds + 1, self._entrants(ours, theirs, places))
         _print(f"10 rows of {_WIDE:,} NOT NULL columns", taken)
 
-    def _frames(self, title: str, frame: DataFrame, names: list[str]) -> None:
+    def _frames(self, title: str, names: list[str]) -> None:
+        frame = eight_columns(self.spark, self.rows)
         places = {
             name: self._table(f"frame-{len(names)}-{name[:12]}", frame.schema, names)
             for name in (OURS, REFERENCE)

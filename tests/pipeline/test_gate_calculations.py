@@ -4,6 +4,7 @@ type."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from random import Random
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from explorer.pipeline.writing.spark_gate import given_schema_of
 from explorer.protocol.schema import StructField, StructType, parse_type_name, render_type
 from explorer.scan.predicate.calculations import parse_calculation
 from explorer.scan.predicate.predicate import Constant
+from explorer.scan.sql.table_expressions import StatementTime, check_table_expression
 from explorer.writing.gate.calculated_values import calculate
 from tests.pipeline.test_gate_casts import array_of, plain, values_of
 from tests.sampling import SEED
@@ -79,3 +81,29 @@ def test_arrow_and_spark_calculate_the_same(spark: SparkSession) -> None:
         differ = [both for both in zip(ours, said, strict=True) if both[0] != both[1]]
         assert differ[:3] == [], text
         assert isinstance(calculation, Constant) or len(set(ours)) > 1
+
+
+def test_lengths_in_the_types_of_a_cast_cut_nothing_off_and_fill_nothing_up(
+    spark: SparkSession,
+) -> None:
+    """Inside arrays, maps and structs too: what Spark is given means what the table says."""
+    texts = [
+        "cast(s AS VARCHAR(2))",
+        "cast(array(s) AS ARRAY<VARCHAR(2)>)",
+        "cast(map(s, array(s)) AS MAP<CHAR(9), ARRAY<CHARACTER(2)>>)",
+        "cast(named_struct('x', 1, 'y', s) AS STRUCT<x: BIGINT, y:VARCHAR(2)>)",
+        "try_cast(array(named_struct('y', s)) AS ARRAY<STRUCT<y CHAR(9)>>)",
+    ]
+    schema = StructType(fields=(StructField(name="s", data_type=parse_type_name("string")),))
+    time = StatementTime(moment=datetime(2026, 1, 1, tzinfo=UTC))
+    given = [check_table_expression(text, schema, "rule", time).text for text in texts]
+    rows = spark.createDataFrame(pa.table({"s": ["abc", "ü", None]})).filter("s is not null")
+    written, settled = rows.selectExpr(*texts).toArrow(), rows.selectExpr(*given).toArrow()
+    assert written.rename_columns(settled.column_names) == settled
+    assert settled.column(0).to_pylist() == ["abc", "ü"]
+    setting = "spark.sql.preserveCharVarcharTypeInfo"
+    spark.conf.set(setting, "true")
+    try:
+        assert rows.selectExpr(*given).toArrow() == settled
+    finally:
+        spark.conf.unset(setting)

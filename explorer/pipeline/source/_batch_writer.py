@@ -75,7 +75,7 @@ class WriteByTask:
             )
             with files:
                 for batch in batches:
-                    for part in gate.apply(batch).to_batches():
+                    for part in gate.take(batch):
                         files.add(part)
             rows = as_bytes(files.written())
             return Told(

@@ -76,7 +76,8 @@ def write(  # noqa: PLR0913  # the options of a write are Delta's
       not read again
     - `engine`: `local` writes rows of Arrow and pandas in this process, `spark` on `spark`, the
       active or a local session; `auto` takes Spark for its own frames and for what this process
-      cannot evaluate
+      cannot evaluate, however many rows there are: these go through in pieces, so that about
+      1 GiB is held at most beside the caller's rows, or a few batches of a reader
 
     Raises `InvalidArgumentError` (`schema_mismatch`, `rows_refused` with the column, the rule and
     one row, `already_exists`), `UnsupportedError` for what the table's features forbid,
@@ -226,7 +227,7 @@ def write_here(statement: RowStatement, rows: ArrowRows, watch: Watch) -> Writte
     with RowFiles(statement.target.store, statement.form, statement.id) as files:
         for batch in rows.batches():
             watch.step(done, rows.num_rows, _LABEL)
-            for part in gate.apply(batch).to_batches():
+            for part in gate.take(batch):
                 files.add(part)
             done += batch.num_rows
         watch.step(done, rows.num_rows, _LABEL)

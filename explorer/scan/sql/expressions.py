@@ -141,10 +141,11 @@ _NOW: Final = names_in(
 
 _WIDER: Final = {
     "condition": frozenset[str](),
-    "rule": frozenset({"Lambda"}),
-    "value": names_in("Lambda Rand Randn Uuid"),
+    "rule": names_in("ColumnDef Lambda"),
+    "value": names_in("ColumnDef Lambda Rand Randn Uuid"),
 }
-"""What expressions of tables may have besides, as `why_not_allowed` says of their functions."""
+"""What expressions of tables may have besides, as `why_not_allowed` says of their functions; and
+the fields of a struct that a cast names."""
 
 
 def _has_lambda(node: Any) -> bool:

@@ -10,7 +10,8 @@ same:
   `unix_timestamp()` without arguments become literals
 - a text in double quotes is a text, as in Spark without `spark.sql.ansi.doubleQuotedIdentifiers`
 - a cast to `VARCHAR(n)` or `CHAR(n)` is one to `STRING`, which cuts nothing off and fills nothing
-  up, as in Spark without `spark.sql.preserveCharVarcharTypeInfo`
+  up, as in Spark without `spark.sql.preserveCharVarcharTypeInfo`; so is one inside an `ARRAY<…>`,
+  `MAP<…>` or `STRUCT<…>`, whose fields are named without the colon, which may be left out
 
 What is left passes `check_expression`; `uuid()` and `rand()` in values alone.
 """
@@ -33,7 +34,7 @@ from explorer.scan.sql.uses import ExpressionUse
 _PIECES: Final = re.compile(
     r"(?P<double>\"(?:[^\"'\\]|\\[^\"'])*\")"
     r"|(?P<kept>'(?:[^'\\]|\\[^'\"])*'|`(?:[^`]|``)+`|[0-9][A-Za-z0-9_.]*)"
-    r"|(?P<length>(?<![A-Za-z0-9_.`])[Aa][Ss][ \t\r\n]+"
+    r"|(?P<length>(?<![A-Za-z0-9_.`])"
     r"(?i:VARCHAR|CHAR|CHARACTER)[ \t\r\n]*\([ \t\r\n]*[0-9]+[ \t\r\n]*\))"
     r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*)(?P<called>[ \t\r\n]*\([ \t\r\n]*\))?"
     r"|(?P<sign>.)",
@@ -41,6 +42,7 @@ _PIECES: Final = re.compile(
 )
 _BARE: Final = frozenset({"current_timestamp", "current_date", "localtimestamp"})
 """Spark knows these without parentheses too, where no column has the name."""
+_NESTED: Final = frozenset({"array", "map", "struct"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +93,8 @@ def settle(text: str, schema: StructType, time: StatementTime) -> str:
 
 
 def _pieces(text: str, names: frozenset[str], time: StatementTime) -> Iterator[str]:
-    before = ""
+    before, second = "", ""
+    depth = 0  # of the angle brackets around the types of a cast
     for found in _PIECES.finditer(text):
         piece = found[0]
         if found["double"] is not None:
@@ -102,15 +105,18 @@ def _pieces(text: str, names: frozenset[str], time: StatementTime) -> Iterator[s
                 raise _two_texts()
             yield f"'{piece[1:-1]}'"
         elif found["length"] is not None:
-            yield "AS STRING"
+            yield "STRING" if depth or before.lower() == "as" else piece
         elif found["word"] is not None:
-            yield _word(found, names, time) if before != "." else piece
+            yield piece if depth or before == "." else _word(found, names, time)
         elif piece == '"':
             raise _two_texts()
         else:
-            yield piece
+            yield " " if depth and piece == ":" else piece
+            if piece == "<":
+                depth += depth > 0 or (second.lower() == "as" and before.lower() in _NESTED)
+            depth -= depth > 0 and piece == ">"
         if not piece.isspace():
-            before = piece
+            before, second = piece, before
 
 
 def _clock(moment: datetime) -> str:

@@ -139,6 +139,13 @@ class NewFile:
         waiting = self._file.waiting_bytes if isinstance(self._file, ThreadedOutput) else 0
         return self._held_bytes + waiting
 
+    @property
+    def encoded_bytes(self) -> int:
+        """Bytes of the file itself in memory, where the store takes it whole alone."""
+        if self._sink is None or offers(self._store, OutputStore):
+            return 0
+        return int(self._sink.tell())
+
     def flush(self) -> None:
         """Write the rows that are held, as a row group, and keep none in memory."""
         self._flush()

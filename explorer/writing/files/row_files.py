@@ -60,6 +60,9 @@ WRITTEN_ROWS: Final = pa.schema(
 _MOST_HELD: Final = 256 * 2**20
 """Bytes of rows that all files of one attempt hold in memory together."""
 
+_MOST_ENCODED: Final = 256 * 2**20
+"""Bytes of begun files that one attempt holds in memory, where the store takes files whole."""
+
 _MOST_OPEN: Final = 200
 """Files that one attempt writes side by side; an operating system allows some 1,000."""
 
@@ -197,9 +200,12 @@ class RowFiles:
         values, as Spark's own kin of them."""
         for piece in _pieces(conform(rows, self._form.rows), min(_PIECE, self._flush_bytes)):
             for key, part in split_by_partition(piece, [name for name, _ in self._form.partitions]):
-                self._add(key, part)
+                # a file whose rows are few waits long, and would keep what they are a part of
+                self._add(key, _on_their_own(part) if key else part)
         while sum(file.memory_bytes for file in self._open.values()) > _MOST_HELD:
             max(self._open.values(), key=lambda file: file.memory_bytes).flush()
+        while sum(file.encoded_bytes for file in self._open.values()) > _MOST_ENCODED:
+            self._close(max(self._open, key=lambda key: self._open[key].encoded_bytes))
 
     def written(self) -> pa.RecordBatch:
         """What became of it, after the block, with the schema `WRITTEN_ROWS`."""
@@ -265,6 +271,14 @@ def _pieces(rows: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
     count = max(1, rows.num_rows * most // max(rows.nbytes, 1))
     for start in range(0, rows.num_rows, count):
         yield rows.slice(start, count)
+
+
+def _on_their_own(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """The same rows, in memory that holds little else."""
+    if rows.get_total_buffer_size() <= 2 * rows.nbytes:
+        return rows
+    arrays = [pa.concat_arrays([column]) for column in rows.columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=rows.schema)
 
 
 def names_of(written: pa.Table) -> Sequence[str]:

@@ -49,6 +49,11 @@ from explorer.writing.gate.refusals import (
 MAX_BYTES: Final = 2**30
 """A batch that is larger goes through in pieces."""
 
+_HELD_BYTES: Final = 16 * 2**20
+_HELD_ROWS: Final = 2**17
+"""A piece of `ArrowGate.take`. Its rows count too: those of a dictionary are small, and become as
+large as its values."""
+
 
 def given_schema(schema: pa.Schema) -> StructType:
     """The columns of a caller's Arrow rows, as types of a table: unsigned numbers as wider signed
@@ -82,11 +87,13 @@ def _held_field(item: pa.Field) -> pa.Field:
     return item.with_type(_held(item.type)).remove_metadata()
 
 
-def pieces(batch: pa.RecordBatch, most_bytes: int = MAX_BYTES) -> Iterator[pa.RecordBatch]:
-    """A batch in pieces of so many bytes, or of one row: texts and lists of the table's types have
-    offsets of 32 bits, those of a caller may have 64."""
+def pieces(
+    batch: pa.RecordBatch, most_bytes: int = MAX_BYTES, most_rows: int | None = None
+) -> Iterator[pa.RecordBatch]:
+    """A batch in pieces of so many bytes and rows, or of one row: texts and lists of the table's
+    types have offsets of 32 bits, those of a caller may have 64."""
     rows = batch.num_rows
-    step = max(1, rows * most_bytes // max(batch.nbytes, 1))
+    step = max(1, min(rows * most_bytes // max(batch.nbytes, 1), most_rows or rows))
     for start in range(0, max(rows, 1), step):
         yield batch.slice(start, step)
 
@@ -119,12 +126,21 @@ class ArrowGate:
         return found
 
     def apply(self, rows: pa.Table | pa.RecordBatch) -> pa.Table:
-        """The rows with the columns and types of the table (`schema`).
+        """The rows with the columns and types of the table (`schema`), raising what `take` does."""
+        taken = [self._through(piece) for batch in self._batches(rows) for piece in pieces(batch)]
+        return pa.Table.from_batches(taken, self.schema)
+
+    def take(self, rows: pa.Table | pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The same in small pieces: what becomes of one is all that need be held.
 
         Raises `InvalidArgumentError` of kind `rows_refused` for the first row that breaks a rule,
         of kind `schema_mismatch` where the rows do not have the columns of the plan, and of kind
         `limit_exceeded` where an identity column has no more numbers.
         """
+        for batch in self._batches(rows):
+            yield from map(self._through, pieces(batch, _HELD_BYTES, _HELD_ROWS))
+
+    def _batches(self, rows: pa.Table | pa.RecordBatch) -> list[pa.RecordBatch]:
         names = rows.schema.names
         if sorted(names) != sorted(self._plan.given.names):
             raise mismatch(
@@ -132,9 +148,7 @@ class ArrowGate:
                 f"They have {', '.join(name[:60] for name in names[:12]) or 'none'}.",
                 "Give the same columns in each batch.",
             )
-        batches = rows.to_batches() if isinstance(rows, pa.Table) else [rows]
-        taken = [self._through(piece) for batch in batches for piece in pieces(batch)]
-        return pa.Table.from_batches(taken, self.schema)
+        return rows.to_batches() if isinstance(rows, pa.Table) else [rows]
 
     def _through(self, given: pa.RecordBatch) -> pa.RecordBatch:
         every = np.arange(given.num_rows, dtype=np.int64)

@@ -48,9 +48,18 @@ def settled(text: str, use: ExpressionUse = "rule", schema: StructType = SCHEMA)
         ("unix_timestamp(ts) > a", "unix_timestamp(ts) > a"),
         # which a setting of the session would make an error for longer texts
         ("CAST(b AS VARCHAR(5)) = b", "CAST(b AS STRING) = b"),
-        ("upper(cast(b as\nchar ( 5 ))) = b", "upper(cast(b AS STRING)) = b"),
+        ("upper(cast(b as\nchar ( 5 ))) = b", "upper(cast(b as\nSTRING)) = b"),
         ("try_cast(a AS Character(5)) = b", "try_cast(a AS STRING) = b"),
         ("b = 'AS CHAR(5)' or b < char(65)", "b = 'AS CHAR(5)' or b < char(65)"),
+        ("cast(arr as Array<varchar(2)>)[0] = b", "cast(arr as Array<STRING>)[0] = b"),
+        (
+            "cast(v AS MAP < CHAR(1), ARRAY<VARCHAR ( 9 )>>)['k'][0] < char(65)",
+            "cast(v AS MAP < STRING, ARRAY<STRING>>)['k'][0] < char(65)",
+        ),
+        (
+            "cast(v as struct<x: int, now:CHARACTER(3), `char(3)` char(4)>).x > char(65)",
+            "cast(v as struct<x  int, now STRING, `char(3)` STRING>).x > char(65)",
+        ),
     ],
 )
 def test_the_time_and_texts_in_double_quotes_are_settled_once(text: str, found: str) -> None:
@@ -112,6 +121,8 @@ def test_chance_makes_values_and_judges_none(text: str) -> None:
         ("mine(a)", "a user defined"),
         ("varchar(5) = b", "a user defined"),
         ("cast(b as mine(5)) = b", "a user defined"),
+        ("cast(arr as array<mine(5)>)[0] = b", "a user defined"),
+        ("a < varchar(5)", "a user defined"),
         ("transform(arr, x -> mine(x))", "a user defined"),
         ("max(a) > 1", "other rows"),
         ("row_number() over (order by a)", "other rows"),

@@ -20,6 +20,7 @@ from explorer.storage.local import LocalStore
 from explorer.writing.files import new_file, row_files
 from explorer.writing.files._partition_keys import split_by_partition
 from explorer.writing.files.row_files import RowFiles, RowForm, names_of, row_form
+from tests.arrow_memory import counted_memory
 
 STATEMENT = UUID("6f1b4b7e-5f0c-4d0e-9d8e-0a1b2c3d4e5f")
 PROTOCOL = Protocol(min_reader_version=1, min_writer_version=2)
@@ -164,6 +165,36 @@ def test_rows_of_many_partitions_do_not_wait_in_memory(
     assert sorted(row["id"] for row in rows_of(tmp_path, written)) == list(range(20_000))
 
 
+def test_a_few_rows_do_not_keep_in_memory_those_that_came_with_them(tmp_path: Path) -> None:
+    """A file of few rows waits for more until the end."""
+    each, times, rare = 5_000, 20, 2
+    rows = pa.table({"id": range(each), "p": [int(at >= rare) for at in range(each)]})
+    form = form_of(rows.schema, ("p",), target_bytes=2**16)
+    with counted_memory() as pool, RowFiles(LocalStore(str(tmp_path)), form, STATEMENT) as files:
+        for _ in range(times):
+            files.add(rows.to_batches()[0])
+        assert pool.bytes_allocated() < 3 * rows.nbytes < times * rows.nbytes / 3
+    written = pa.Table.from_batches([files.written()])
+    assert times * rare in written["num_rows"].to_pylist()
+    assert sum(written["num_rows"].to_pylist()) == times * each
+
+
+def test_files_that_a_store_takes_whole_are_ended_where_memory_is_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_files, "_MOST_HELD", 2**13)
+    monkeypatch.setattr(row_files, "_MOST_ENCODED", 2**14)
+    ids = sorted(np.random.default_rng(1).integers(0, 2**62, 8_000).tolist())
+    rows = pa.table({"id": ids, "p": [at % 6 for at in range(8_000)]})
+    with RowFiles(_Whole(str(tmp_path)), form_of(rows.schema, ("p",)), STATEMENT) as files:
+        for batch in rows.to_batches(1_000):
+            files.add(batch)
+            assert sum(file.encoded_bytes for file in files._open.values()) <= 2**14
+    written = pa.Table.from_batches([files.written()])
+    assert written.num_rows > 6
+    assert sorted(row["id"] for row in rows_of(tmp_path, written)) == ids
+
+
 @pytest.mark.slow
 def test_more_partitions_than_files_may_be_open_lose_no_row(tmp_path: Path) -> None:
     rows = pa.table({"id": range(900), "p": [number % 450 for number in range(900)]})
@@ -211,6 +242,12 @@ def test_columns_and_fields_inside_of_them_have_physical_names_and_ids(tmp_path:
     table = pq.read_table(tmp_path / names_of(written)[0])
     assert table.to_pylist() == [{"c1": 1, "c2": [{"c3": 5}, None]}, {"c1": 2, "c2": None}]
     assert table.schema.field("c1").metadata[b"PARQUET:field_id"] == b"1"
+
+
+class _Whole(LocalStore):
+    """Takes no file piece by piece, as object stores."""
+
+    open_output = None  # type: ignore[assignment]
 
 
 class _Full(LocalStore):

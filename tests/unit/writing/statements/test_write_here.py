@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import pandas as pd
 import pyarrow as pa
@@ -20,6 +21,7 @@ from explorer.errors import ConflictError, DeltaError, InvalidArgumentError, Uns
 from explorer.progress import Cancel
 from explorer.protocol.filenames import render_commit_path
 from explorer.storage.local import LocalStore
+from tests.arrow_memory import counted_memory
 
 ROWS = pa.table({"id": [1, 2, 3], "land": ["DE", "FR", "DE"], "price": [1.5, 2.5, float("nan")]})
 
@@ -82,6 +84,19 @@ def test_every_kind_of_data_that_arrow_speaks_is_written(tmp_path: Path) -> None
     mixed = pd.DataFrame({"id": [1, "x"], "land": ["a", "b"], "price": [1.0, 2.0]})
     with pytest.raises(InvalidArgumentError, match="several types"):
         pipeline.write(mixed, place)
+
+
+def test_rows_of_any_number_are_held_in_small_parts_and_need_no_spark(tmp_path: Path) -> None:
+    """However many there are, and however large the batches in which they come."""
+    place, count, text = tmp_path / "t", 600_000, "x" * 200
+    numbers = pa.array(np.zeros(count, np.int8))
+    batch = pa.record_batch({"text": pa.DictionaryArray.from_arrays(numbers, [text])})
+    pipeline.create(place, "text STRING")
+    for data in (batch, pa.RecordBatchReader.from_batches(batch.schema, [batch] * 2)):
+        with counted_memory() as pool:
+            result = pipeline.write(data, place, engine="auto", target_file_size=2**20)
+        assert pool.max_memory() < count * len(text) / 2
+    assert result.metrics["numOutputRows"] == 2 * count
 
 
 def test_an_overwrite_leaves_the_new_rows_and_the_old_versions(tmp_path: Path) -> None:
