@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from explorer.errors import InvalidArgumentError
 from explorer.inspect.answer import LIMIT, MOMENT, Answer, Parameter
 from explorer.inspect.frame_rows import plain_rows
-from explorer.log.plain_arrays import build_array
+from explorer.log.plain_arrays import build_array, read_numbers
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.scan.live_file_reads import read_live_files
 from explorer.table.snapshot import Snapshot
@@ -231,7 +231,7 @@ def _matches_values(maps: pa.MapArray, text: str) -> pa.Array:
         pc.struct_field(pc.list_flatten(lists), "value"), text, ignore_case=True
     )
     found = np.zeros(len(maps), np.bool_)
-    found[pc.list_parent_indices(lists).filter(in_value).to_numpy()] = True
+    found[read_numbers(pc.list_parent_indices(lists).filter(in_value))] = True
     return build_array(found)
 
 
