@@ -33,11 +33,8 @@ def numbers_in_order(sides: list[pa.ChunkedArray], partitions: int) -> Numbers:
         return _few_enough(read_numbers(wide), partitions)
     if pa.types.is_floating(joined.type):
         return _dense(_floats(joined))[0]
-    if pa.types.is_string(joined.type):
-        if (short := _short_texts(joined)) is not None:
-            return _few_enough(short, partitions)
-        if (found := _ranked_texts(joined)) is not None:
-            return found
+    if pa.types.is_string(joined.type) and (found := _texts(joined, len(sides[0]))) is not None:
+        return _few_enough(found, partitions)
     ranks = pc.rank(joined, sort_keys="ascending", tiebreaker="dense")
     return read_values(ranks).astype(np.int64)
 
@@ -65,57 +62,82 @@ def _floats(values: pa.Array) -> npt.NDArray[Any]:
     return found
 
 
-def _ranked_texts(texts: pa.Array) -> Numbers | None:
-    """The places of texts in their order, eight bytes after eight bytes: those that differ in
-    the first ones are not looked at again. None where too many bytes are the same."""
+def _texts(texts: pa.Array, lows: int) -> Numbers | None:
+    """Texts, of which so many are lower bounds, as numbers in the same order; None where bytes
+    cannot tell, or too many of them are the same."""
     offsets = offsets_of(texts)
-    starts, ends = offsets[:-1].astype(np.int64), offsets[1:].astype(np.int64)
     held = np.frombuffer(texts.buffers()[2] or b"", np.uint8, int(offsets[-1]))
-    words = _words_of(held)
-    numbers = np.zeros(len(texts), np.int64)
-    count, left = 1, np.arange(len(texts))
-    for step in range(_MOST_WORDS):
-        begins = starts[left] + step * _WORD
-        sizes = np.clip(ends[left] - begins, 0, _WORD)
-        some = words[np.minimum(begins, len(held))]
-        unused = (8 * (_WORD - sizes)).astype(np.uint64) >> np.uint64(1)
-        # a word cannot be shifted by all its bits at once
-        some = some >> unused >> unused << unused << unused
+    if not len(held) or not held.all():  # a text of a byte 0 would be as one without it
+        return None
+    common = _common_prefix(texts)
+    lengths = np.diff(offsets)
+    if (short := int(lengths.max()) - len(common)) <= _SHORT:
+        words = _words(held, offsets[:-1] + len(common), lengths - len(common))
+        return (words >> np.uint64(8 * (_WORD - max(short, 1)))).astype(np.int64)
+    sides = [texts.slice(0, lows), texts.slice(lows)]
+    low, high = prefixes = [_common_prefix(side) for side in sides]
+    if low.startswith(high) or high.startswith(low):
+        return _ranked_texts(held, offsets, len(common))
+    # where these differ, all lower bounds are below all upper ones: each side by itself has fewer
+    # bytes to look at
+    found = [
+        _ranked_texts(held, offsets_of(side), len(prefix))
+        for side, prefix in zip(sides, prefixes, strict=True)
+    ]
+    if any(numbers is None for numbers in found):
+        return None
+    first, second = (numbers for numbers in found if numbers is not None)
+    if low < high:
+        second += 1 + first.max()
+    else:
+        first += 1 + second.max()
+    return np.concatenate([first, second])
+
+
+def _common_prefix(texts: pa.Array) -> bytes:
+    """The bytes with which all of some texts begin."""
+    ends = pc.min_max(texts)
+    # what begins both the least and the greatest begins all between them
+    least, most = (str(ends[side]).encode() for side in ("min", "max"))
+    pairs = enumerate(zip(least, most, strict=False))
+    length = next((at for at, (one, other) in pairs if one != other), min(len(least), len(most)))
+    return least[:length]
+
+
+def _ranked_texts(
+    held: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], skipped: int
+) -> Numbers | None:
+    """The places of texts in their order behind the first bytes, eight bytes after eight bytes:
+    those that differ in the first ones are not looked at again. None where too many bytes are the
+    same."""
+    numbers = np.zeros(len(offsets) - 1, np.int64)
+    starts, lengths = offsets[:-1] + skipped, np.diff(offsets) - skipped
+    span, left = 1, np.arange(len(numbers))
+    for step in range(0, _MOST_WORDS * _WORD, _WORD):
+        some = _words(held, starts[left] + step, lengths[left] - step)
         ranks, many = _dense(some)
-        # behind equal bytes a text that has ended comes first; a byte 0 is no end
-        ranks = ranks * (_WORD + 1) + sizes
-        numbers *= many * (_WORD + 1)
+        if span * many >= _MOST:
+            numbers, span = _dense(numbers)
+        numbers *= many
         numbers[left] += ranks
-        numbers, count = _dense(numbers)
-        shared = np.bincount(numbers, minlength=count)[numbers[left]] > 1
-        left = left[shared & (sizes == _WORD)]
+        span *= many
+        groups = _dense(numbers[left])[0] if step else ranks
+        # one that has ended is not looked at again, and equal to those that it is with
+        left = left[(np.bincount(groups)[groups] > 1) & (lengths[left] > step + _WORD)]
         if not len(left):
             return numbers
     return None
 
 
-def _words_of(held: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
-    """Eight bytes from each place on as a number, the first of them the most significant."""
+def _words(
+    held: npt.NDArray[np.uint8], places: npt.NDArray[Any], sizes: npt.NDArray[Any]
+) -> npt.NDArray[np.uint64]:
+    """From each place on up to eight bytes as a number, the first of them the most significant;
+    behind `sizes` of them come zeros."""
     padded = np.append(held, np.zeros(_WORD, np.uint8))
-    return np.ndarray((len(padded) - _WORD + 1,), ">u8", padded.data, 0, (1,))
-
-
-def _short_texts(texts: pa.Array) -> Numbers | None:
-    """Texts as numbers in the same order, where there are but a few bytes behind what is common
-    to all of them; else None. A text of a byte 0 would be as one without it."""
-    ends = pc.min_max(texts)
-    least, most = (str(ends[side]).encode() for side in ("min", "max"))
-    pairs = enumerate(zip(least, most, strict=False))
-    # and of all those between them
-    common = next((at for at, (one, other) in pairs if one != other), min(len(least), len(most)))
-    offsets = offsets_of(texts)
-    lengths = np.diff(offsets) - common
-    size = int(lengths.max())
-    data = np.frombuffer(texts.buffers()[2] or b"", np.uint8, int(offsets[-1]))
-    if size > _SHORT or not (data.all() and size):
-        return None
-    found = (_words_of(data)[offsets[:-1] + common] >> np.uint64(8)).astype(np.int64)
-    # without the bytes that belong to the next text
-    unused = 8 * (_SHORT - lengths.astype(np.int64))
-    shortened: Numbers = (found >> unused << unused) >> (8 * (_SHORT - size))
-    return shortened
+    windows: Any = np.ndarray((len(padded) - _WORD + 1,), ">u8", padded.data, 0, (1,))
+    found = windows[np.minimum(places, len(held))].astype(np.uint64)
+    unused = (4 * np.clip(_WORD - sizes, 0, _WORD)).astype(np.uint64)
+    # in two halves, because a word cannot be shifted by all of its bits
+    words: npt.NDArray[np.uint64] = found >> unused >> unused << unused << unused
+    return words
