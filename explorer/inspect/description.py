@@ -18,6 +18,7 @@ from explorer.inspect.table_features.feature_states import (
 from explorer.inspect.table_features.rule_rows import NAMES as RULE_NAMES
 from explorer.inspect.table_features.rule_rows import Rules, rule_rows
 from explorer.inspect.table_features.table_rules import validate_table
+from explorer.log.few_files import count_few
 from explorer.log.folder.last_checkpoint import validate_hint
 from explorer.log.folder.segment import LogSegment, build_segment, newest_named
 from explorer.log.load import LoadedVersion
@@ -27,7 +28,6 @@ from explorer.protocol.features.registry import is_catalog_managed
 from explorer.protocol.properties import ignored_properties, validate_properties
 from explorer.protocol.schema import StructType
 from explorer.protocol.utc_times import iso_time
-from explorer.table.few_files import count_few
 from explorer.table.readable import is_of_the_log, newest_readable
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table

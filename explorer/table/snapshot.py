@@ -24,11 +24,11 @@ from explorer.protocol.features.row_id_high_water_mark import (
     parse_domain_high_water_mark,
 )
 from explorer.storage.ports import ReadStore
-from explorer.table.few_files import count_few
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from explorer.log.few_files import FewFiles
     from explorer.log.state.file_columns import ReducibleFiles
     from explorer.protocol.schema import StructType
     from explorer.table._file_state import FileState
@@ -316,15 +316,21 @@ class Snapshot:
                 self._totals[name] = compute()
             return self._totals[name]
 
+    def _few(self) -> FewFiles | None:
+        # many open a table and ask for none of its figures
+        from explorer.log.few_files import count_few  # noqa: PLC0415  # see above
+
+        return count_few(self._loaded)
+
     def _sum_sizes(self) -> int:
-        if (few := count_few(self._loaded)) is not None:
+        if (few := self._few()) is not None:
             return sum(few.sizes)
         from explorer.table.frames import sum_of  # noqa: PLC0415  # brings Arrow
 
         return sum_of(self._raw("add", ["size"]).column("size"))
 
     def _count_vectors(self) -> int:
-        if (few := count_few(self._loaded)) is not None:
+        if (few := self._few()) is not None:
             return few.num_vectors
         vectors = self._raw("add", [_VECTOR]).column(_VECTOR)
         return int(len(vectors) - vectors.null_count)
@@ -332,7 +338,7 @@ class Snapshot:
     def _count_deleted(self) -> int | None:
         if not self.num_deletion_vectors:
             return 0
-        few = count_few(self._loaded)
+        few = self._few()
         if few is not None and few.num_deleted_rows is not None:
             return few.num_deleted_rows
         from explorer.table.row_counts import count_deleted  # noqa: PLC0415  # brings Arrow
@@ -342,7 +348,7 @@ class Snapshot:
         return count
 
     def _count_rows(self) -> int | None:
-        few = count_few(self._loaded)
+        few = self._few()
         if few is not None and few.num_rows is not None:
             return few.num_rows
         from explorer.table.frames import sum_of  # noqa: PLC0415  # brings Arrow
