@@ -7,8 +7,6 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
 
-import pyarrow.compute as pc
-
 from explorer.errors import CorruptLogError, DeltaError, Problem, UnsupportedError
 from explorer.inspect.answer import MOMENT, Answer
 from explorer.inspect.health.version_checksum import validate_checksum
@@ -17,9 +15,10 @@ from explorer.inspect.table_features.feature_states import (
     facts_of_snapshot,
     feature_states,
 )
+from explorer.inspect.table_features.rule_rows import NAMES as RULE_NAMES
+from explorer.inspect.table_features.rule_rows import Rules, rule_rows
 from explorer.inspect.table_features.table_rules import validate_table
-from explorer.inspect.table_features.writer_rules import COLUMNS as RULE_COLUMNS
-from explorer.inspect.table_features.writer_rules import Rules, rule_rows
+from explorer.log.few_files import count_few
 from explorer.log.folder.last_checkpoint import validate_hint
 from explorer.log.folder.segment import LogSegment, build_segment, newest_named
 from explorer.log.load import LoadedVersion
@@ -201,12 +200,17 @@ def _features(facts: FeatureFacts) -> dict[str, dict[str, bool | str | None]]:
 
 
 def _rules(rules: Rules) -> list[dict[str, Any]]:
-    return [dict(zip(RULE_COLUMNS, row, strict=True)) for row in rule_rows(rules)]
+    return [dict(zip(RULE_NAMES, row, strict=True)) for row in rule_rows(rules)]
 
 
 def _file_sizes(snapshot: Snapshot) -> dict[str, int] | None:
     if not snapshot.num_files:
         return None
+    if (few := count_few(snapshot.loaded)) is not None:
+        held = few.sizes
+        return {"smallest": held[0], "median": held[(len(held) - 1) // 2], "largest": held[-1]}
+    import pyarrow.compute as pc  # noqa: PLC0415  # takes longer to import than a small table to read
+
     sizes = snapshot.files(["size"]).column("size")
     ends = pc.min_max(sizes).as_py()
     median = pc.quantile(sizes, 0.5, interpolation="lower")[0].as_py()

@@ -24,7 +24,6 @@ from explorer.protocol.actions import (
     parse_protocol,
     parse_transaction,
 )
-from explorer.protocol.commit_json import render_action
 
 Action = TypeVar("Action")
 
@@ -136,6 +135,9 @@ def render_version_checksum(checksum: VersionChecksum) -> bytes:
 
 
 def _body(action: Protocol | Metadata | Transaction | DomainMetadata) -> Any:
+    # it brings deletion vectors and their bitmaps, and most checksums are read
+    from explorer.protocol.commit_json import render_action  # noqa: PLC0415  # see above
+
     ((_, body),) = render_action(action).items()
     return body
 

@@ -19,7 +19,7 @@ from explorer.log.actions.columns import (
     string_column,
 )
 from explorer.log.actions.record_counts import record_counts
-from explorer.log.plain_arrays import ZERO, Numbers, build_array
+from explorer.log.plain_arrays import ZERO, Numbers, build_array, read_numbers
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
@@ -136,7 +136,7 @@ class ScanPlan:
             return self._reasons_at(np.arange(self.num_files, dtype=np.int64)[first:end])
         stays = pc.equal(self.evidence.column("code"), int32_column([KEPT])[0])
         wanted = pc.indices_nonzero(stays if which == "kept" else pc.invert(stays))
-        return self._reasons_at(wanted.to_numpy().astype(np.int64)[first:end])
+        return self._reasons_at(read_numbers(wanted)[first:end])
 
     def by_reason(self, limit: int | None = None) -> tuple[ReasonGroup, ...]:
         """The files by what decided, those that have to be read first, each group with its
@@ -149,7 +149,7 @@ class ScanPlan:
                 reason=render_verdict(self.predicate, self.question, code),
                 num_files=len(positions),
                 size_in_bytes=sum_of(sizes.take(positions)),
-                files=self._reasons_at(positions.to_numpy().astype(np.int64)[:limit]),
+                files=self._reasons_at(read_numbers(positions)[:limit]),
             )
             for code in sorted(pc.unique(codes).to_pylist())
             for positions in [pc.indices_nonzero(pc.equal(codes, int32_column([code])[0]))]
@@ -166,7 +166,7 @@ class ScanPlan:
                 reason=f"Version {self.version} does not have it under this path.",
                 remedy="Give the path as `files` shows it.",
             )
-        return self._reasons_at(positions.to_numpy().astype(np.int64))
+        return self._reasons_at(read_numbers(positions))
 
     def _reasons_at(self, positions: Numbers) -> pa.Table:
         files, known = _rows_at(self.files, positions), _rows_at(self.evidence, positions)

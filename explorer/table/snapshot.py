@@ -28,6 +28,7 @@ from explorer.storage.ports import ReadStore
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from explorer.log.few_files import FewFiles
     from explorer.log.state.file_columns import ReducibleFiles
     from explorer.protocol.schema import StructType
     from explorer.table._file_state import FileState
@@ -179,7 +180,7 @@ class Snapshot:
     @property
     def size_in_bytes(self) -> int:
         """The bytes of the live files, as the log says."""
-        return self._total("size", lambda: self._sum("size")) or 0
+        return self._total("size", self._sum_sizes) or 0
 
     @property
     def num_deletion_vectors(self) -> int:
@@ -315,18 +316,31 @@ class Snapshot:
                 self._totals[name] = compute()
             return self._totals[name]
 
-    def _sum(self, column: str) -> int:
+    def _few(self) -> FewFiles | None:
+        # many open a table and ask for none of its figures
+        from explorer.log.few_files import count_few  # noqa: PLC0415  # see above
+
+        return count_few(self._loaded)
+
+    def _sum_sizes(self) -> int:
+        if (few := self._few()) is not None:
+            return sum(few.sizes)
         from explorer.table.frames import sum_of  # noqa: PLC0415  # brings Arrow
 
-        return sum_of(self._raw("add", [column]).column(column))
+        return sum_of(self._raw("add", ["size"]).column("size"))
 
     def _count_vectors(self) -> int:
+        if (few := self._few()) is not None:
+            return few.num_vectors
         vectors = self._raw("add", [_VECTOR]).column(_VECTOR)
         return int(len(vectors) - vectors.null_count)
 
     def _count_deleted(self) -> int | None:
         if not self.num_deletion_vectors:
             return 0
+        few = self._few()
+        if few is not None and few.num_deleted_rows is not None:
+            return few.num_deleted_rows
         from explorer.table.row_counts import count_deleted  # noqa: PLC0415  # brings Arrow
 
         count, problem = count_deleted(self._raw("add", ["path", _VECTOR, _NUM_RECORDS]))
@@ -334,6 +348,9 @@ class Snapshot:
         return count
 
     def _count_rows(self) -> int | None:
+        few = self._few()
+        if few is not None and few.num_rows is not None:
+            return few.num_rows
         from explorer.table.frames import sum_of  # noqa: PLC0415  # brings Arrow
 
         counts = self._raw("add", [_NUM_RECORDS]).column(_NUM_RECORDS)

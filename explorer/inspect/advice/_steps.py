@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from explorer.inspect.advice.ranking import FEWEST_FILES, Step
 from explorer.inspect.files.folder_files import Folder
@@ -14,11 +15,15 @@ from explorer.inspect.health.findings import Severity
 from explorer.inspect.health.table_health import Health
 from explorer.inspect.layout.sizes import SmallFiles
 from explorer.inspect.reach.reachability import Reachability
+from explorer.log.load import LoadedVersion
+from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Watch
 from explorer.protocol.byte_sizes import render_byte_size
-from explorer.scan.live_file_reads import read_live_files
+from explorer.scan.live_file_reads import reduce_live_files
+from explorer.scan.plan import physical_counts
 from explorer.table.counts import count
 from explorer.table.frames import sum_of
+from explorer.table.row_counts import PARSED_NUM_RECORDS, live_counts
 from explorer.table.snapshot import Snapshot
 
 MANY_FILES: Final = 100
@@ -26,6 +31,8 @@ MANY_FILES: Final = 100
 
 LEAST_HIDDEN: Final = 0.05
 """Of all rows; below that a purge frees little."""
+
+_FIRST_FILES: Final = 2**16
 
 MUCH_HIDDEN: Final = 0.3
 
@@ -101,9 +108,11 @@ def steps_of_layout(found: SmallFiles) -> Iterator[Step]:
 
 def steps_of_vectors(snapshot: Snapshot, watch: Watch) -> Iterator[Step]:
     """One step where deletion vectors hide many rows."""
-    files = read_live_files(snapshot, ["size", "deletion_vector"], watch, "Reading the log")
-    files = files.filter(files.column("deletion_vector").is_valid())
-    if not files.num_rows:
+    pieces = reduce_live_files(
+        snapshot, ["size", "deletion_vector"], (), _with_vector, watch, "Reading the log"
+    )
+    files = pa.concat_tables(pieces) if pieces else None
+    if files is None or not files.num_rows or _hides_few(snapshot, files):
         return
     frame = deletion_vectors(snapshot, progress=watch.progress, cancel=watch.cancel)
     hidden, rows = snapshot.num_deleted_rows, snapshot.num_rows
@@ -123,6 +132,32 @@ def steps_of_vectors(snapshot: Snapshot, watch: Watch) -> Iterator[Step]:
         arguments={"what": "purge"},
         gain=share,
     )
+
+
+def _with_vector(files: FileColumns) -> pa.Table:
+    return files.table.filter(files.table.column("deletion_vector").is_valid())
+
+
+def _hides_few(snapshot: Snapshot, files: pa.Table) -> bool:
+    """Whether the rows of the first files alone are so many that the vectors of `files` hide too
+    small a share; False says nothing. The statistics of all files take ten times as long."""
+    cardinality = pc.struct_field(files.column("deletion_vector"), "cardinality")
+    enough = sum_of(cardinality) * (1 / LEAST_HIDDEN - 1)
+
+    def ask(loaded: LoadedVersion) -> bool:
+        rows = looked = 0
+        for some in loaded.state.stream("add", ["deletion_vector"], [PARSED_NUM_RECORDS]):
+            rows += sum_of(live_counts(_counted(some)))
+            looked += some.table.num_rows
+            if rows > enough or looked > _FIRST_FILES:
+                break
+        return rows > enough
+
+    return snapshot.consult(ask)
+
+
+def _counted(files: FileColumns) -> pa.Table:
+    return files.table.append_column("num_records", physical_counts(files, None))
 
 
 def steps_of_reach(found: Reachability) -> Iterator[Step]:

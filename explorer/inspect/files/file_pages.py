@@ -1,8 +1,8 @@
 """The live files of a version, a page at a time.
 
-A sort of a million paths takes a second; the order is kept, so that every other
-page of it takes milliseconds. What is kept is bounded by `_MAX_SNAPSHOTS` and
-`_MAX_ORDERS`, and goes away with its snapshot.
+A sort of a million paths takes a second; the first thousand files are found without it.
+The order is kept, so that every other page of it takes milliseconds. What is kept is bounded by
+`_MAX_SNAPSHOTS` and `_MAX_ORDERS`, and goes away with its snapshot.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from explorer.errors import InvalidArgumentError
 from explorer.inspect.answer import LIMIT, MOMENT, Answer, Parameter
 from explorer.inspect.frame_rows import plain_rows
-from explorer.log.plain_arrays import build_array
+from explorer.log.plain_arrays import FALSE, build_array, read_numbers
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.scan.live_file_reads import read_live_files
 from explorer.table.snapshot import Snapshot
@@ -40,6 +40,10 @@ _SORTABLE = ("path", "size", "modification_time", "num_records", "deleted_rows")
 _PARTITION = "partition_values."
 _PAIRS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())]))
 
+_FIRST: Final = 1_000
+"""Files from the beginning that are found without sorting all."""
+_FIRST_OF: Final = 4
+"""Of at least so many times as many."""
 _FEW_ROWS = 200
 """Rows of a page that are cut out one by one."""
 _MAX_SNAPSHOTS = 2
@@ -81,12 +85,17 @@ def files_page(  # noqa: PLR0913  # a page is offset, limit, order and filter
     """
     files, watch = _FILES.of(snapshot), Watch(progress=progress, cancel=cancel)
     direction = "descending" if descending else "ascending"
-    order = files.order(sort_by, direction, contains or "", watch)
-    start = max(offset, 0)
-    stop = len(order) if limit is None else min(start + max(limit, 0), len(order))
-    positions = order.slice(start, max(stop - start, 0))
+    start, wanted = max(offset, 0), None if limit is None else max(limit, 0)
+    found = None
+    if not contains and wanted is not None:
+        found = files.first(sort_by, direction, start + wanted, watch)
+    if found is None:
+        order = files.order(sort_by, direction, contains or "", watch)
+        found = _Ordered(positions=order, total=len(order))
+    stop = found.total if wanted is None else min(start + wanted, found.total)
+    positions = found.positions.slice(start, max(stop - start, 0))
     rows = _rows_at(files.table(columns, watch), positions)
-    return FilesPage(rows=rows, total=len(order))
+    return FilesPage(rows=rows, total=found.total)
 
 
 def _rows_at(table: pa.Table, positions: pa.Array) -> pa.Table:
@@ -98,6 +107,33 @@ def _rows_at(table: pa.Table, positions: pa.Array) -> pa.Table:
     return pa.concat_tables(singly).combine_chunks()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ordered:
+    """The positions of files in an order, those of the first at least, and of how many."""
+
+    positions: pa.Array
+    total: int
+
+
+def _first_of(table: pa.Table, direction: str) -> _Ordered | None:
+    """The first files in the order of the column `key`; None where they are a large part of all,
+    or some of them have none."""
+    keys, total = table.column("key"), table.num_rows
+    if total < _FIRST_OF * _FIRST or total - keys.null_count < _FIRST:
+        return None
+    by = [("key", direction)]
+    best = pc.select_k_unstable(table, k=_FIRST, sort_keys=by)
+    last = keys[best[_FIRST - 1].as_py()]
+    reaches = pc.less_equal if direction == "ascending" else pc.greater_equal
+    near = pc.fill_null(reaches(keys, last), FALSE)
+    places = pc.indices_nonzero(near)
+    if _FIRST_OF * len(places) > total:  # too many of them are the same
+        return None
+    # those that are the same stay in the order of the log, as where all are sorted
+    order = pc.sort_indices(table.filter(near), sort_keys=by)
+    return _Ordered(positions=places.take(order), total=total)
+
+
 class _SortedFiles:
     """The files of one snapshot and the orders in which they were asked for."""
 
@@ -106,6 +142,7 @@ class _SortedFiles:
         self._snapshot = weakref.ref(snapshot)
         self._columns: dict[str, pa.ChunkedArray] = {}
         self._orders: OrderedDict[tuple[str, str, str], pa.Array] = OrderedDict()
+        self._firsts: dict[tuple[str, str], _Ordered | None] = {}
         self._lock = threading.RLock()
 
     def table(self, columns: Sequence[str], watch: Watch) -> pa.Table:
@@ -138,6 +175,19 @@ class _SortedFiles:
             while len(self._orders) > _MAX_ORDERS:
                 self._orders.popitem(last=False)
             return self._orders[wanted]
+
+    def first(self, sort_by: str, direction: str, count: int, watch: Watch) -> _Ordered | None:
+        """At least the first `count` files in an order: to find them takes a fraction of the time
+        of sorting all. None where they are many, or all may as well be sorted."""
+        wanted = (sort_by, direction)
+        with self._turn(watch):
+            if count > _FIRST or (*wanted, "") in self._orders:
+                return None
+            if wanted not in self._firsts:
+                keys = pa.Table.from_arrays([self._sort_key(sort_by, watch)], ["key"])
+                watch.step(0, None, "Sorting files")
+                self._firsts[wanted] = _first_of(keys, direction)
+            return self._firsts[wanted]
 
     def _build_order(self, sort_by: str, direction: str, contains: str, watch: Watch) -> pa.Array:
         if contains:
@@ -231,7 +281,7 @@ def _matches_values(maps: pa.MapArray, text: str) -> pa.Array:
         pc.struct_field(pc.list_flatten(lists), "value"), text, ignore_case=True
     )
     found = np.zeros(len(maps), np.bool_)
-    found[pc.list_parent_indices(lists).filter(in_value).to_numpy()] = True
+    found[read_numbers(pc.list_parent_indices(lists).filter(in_value))] = True
     return build_array(found)
 
 

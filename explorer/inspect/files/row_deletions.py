@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError, DeltaError, InvalidArgumentError
 from explorer.inspect.answer import LIMIT, MOMENT, Answer, Parameter
 from explorer.inspect.frame_rows import plain_rows
 from explorer.inspect.frames import Column, build_frame
-from explorer.log.actions.columns import float64_column, int64_column, string_column
+from explorer.log.actions.columns import (
+    float64_column,
+    int64_column,
+    string_column,
+    string_scalar,
+)
+from explorer.log.plain_arrays import EMPTY, FALSE, TRUE, ZERO, build_array, in_one_piece
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.deletion_vectors import (
@@ -26,6 +34,7 @@ from explorer.rows.data_file.data_file import FILE_COLUMNS, data_files
 from explorer.rows.data_file.deletion_vectors import read_deletion_vector
 from explorer.scan.live_file_reads import reduce_live_files
 from explorer.scan.plan import physical_counts
+from explorer.scan.statistics.partition_answers import distinct_rows
 from explorer.table.row_counts import PARSED_NUM_RECORDS, render_cardinality
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
@@ -42,6 +51,8 @@ VECTOR_COLUMNS: dict[str, Column] = {
     "problem": (string_column, pa.string()),
 }
 _READ = ("path", "deletion_vector")
+_PLACE: Final = "path_or_inline_dv"
+_NOT_SAID: Final = "The log says that rows are deleted, but not which ones."
 RANGE_COLUMNS: dict[str, Column] = {
     "first": (int64_column, pa.int64()),
     "last": (int64_column, pa.int64()),
@@ -84,12 +95,7 @@ def deletion_vectors(
     pieces = reduce_live_files(
         snapshot, _READ, [PARSED_NUM_RECORDS], _with_vector, watch, "Looking for deletion vectors"
     )
-    rows = [
-        _vector_row(row["path"], row["deletion_vector"], row["num_records"])
-        for piece in pieces
-        for row in piece.to_pylist()
-    ]
-    return build_frame(VECTOR_COLUMNS, rows)
+    return _vector_frame(pa.concat_tables(pieces)) if pieces else build_frame(VECTOR_COLUMNS, [])
 
 
 def _with_vector(files: FileColumns) -> pa.Table:
@@ -124,34 +130,68 @@ def hidden_rows(snapshot: Snapshot, path: str, limit: int | None = None) -> Hidd
     )
 
 
-def _vector_row(path: str, body: Mapping[str, Any], num_records: int | None) -> tuple[Any, ...]:
-    place, problem = _place(body)
-    cardinality = body["cardinality"]
-    fits = cardinality is not None and cardinality >= 0
-    fits = fits and (num_records is None or cardinality <= num_records)
-    if problem is None and not fits:
-        problem = f"{render_cardinality(cardinality, num_records).capitalize()}: that cannot be."
-    return (
-        path,
-        body["storage_type"],
-        place,
-        body["offset"],
-        body["size_in_bytes"],
-        cardinality,
-        num_records,
-        cardinality / num_records if fits and num_records else None,
-        problem,
+def _vector_frame(files: pa.Table) -> pa.Table:
+    """The rows of `deletion_vectors`, of files with a vector and `num_records`."""
+    bodies = in_one_piece(files.column("deletion_vector"))
+    parts = dict(zip((field.name for field in bodies.type), bodies.flatten(), strict=True))
+    records, cardinality = in_one_piece(files.column("num_records")), parts["cardinality"]
+    fits = pc.coalesce(pc.less_equal(cardinality, records), TRUE)
+    fits = pc.coalesce(pc.and_(pc.greater_equal(cardinality, ZERO), fits), FALSE)
+    counted = pc.and_(fits, pc.coalesce(pc.greater(records, ZERO), FALSE))
+    share = pc.divide(pc.cast(cardinality, pa.float64()), pc.cast(records, pa.float64()))
+    places, problems = _places(parts)
+    columns = {
+        **parts,
+        "path": files.column("path"),
+        "vector_path": places,
+        "num_records": records,
+        "fraction_deleted": pc.if_else(counted, share, pa.nulls(1, pa.float64())[0]),
+        "problem": pc.coalesce(problems, _impossible(fits, cardinality, records)),
+    }
+    schema = pa.schema([(name, kind) for name, (_, kind) in VECTOR_COLUMNS.items()])
+    arrays = [columns[field.name].cast(field.type) for field in schema]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _impossible(fits: pa.Array, cardinality: pa.Array, records: pa.Array) -> pa.Array:
+    """What to say of cardinalities that cannot be."""
+    wrong = pc.invert(fits)
+    pairs = zip(
+        cardinality.filter(wrong).to_pylist(), records.filter(wrong).to_pylist(), strict=True
     )
+    said = [f"{render_cardinality(*pair).capitalize()}: that cannot be." for pair in pairs]
+    return _spread(wrong, string_column(said))
 
 
-def _place(body: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """Where the vector's file is, or why that is not known."""
-    if any(value is None for name, value in body.items() if name != "offset"):
-        return None, "The log says that rows are deleted, but not which ones."
+def _places(parts: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array]:
+    """Where the file of each vector is, and why that is not known, where it is not; many vectors
+    share a file, whose name is decoded once."""
+    said = reduce(pc.and_, (parts[name].is_valid() for name in parts if name != "offset"))
+    kinds, texts = (pc.fill_null(parts[name], EMPTY) for name in ("storage_type", _PLACE))
+    # the vectors that are in the log are in no file
+    named = pc.and_(said, pc.not_equal(kinds, string_scalar("i")))
+    found = distinct_rows([kinds.filter(named), texts.filter(named)])
+    places = [_place(*row) for row in found.rows]
+    order = build_array(found.places)
+    paths, problems = (string_column([pair[at] for pair in places]).take(order) for at in (0, 1))
+    lost = pc.if_else(said, string_scalar(None), string_scalar(_NOT_SAID))
+    return _spread(named, paths), pc.coalesce(lost, _spread(named, problems))
+
+
+def _place(kind: str | None, text: str | None) -> tuple[str | None, str | None]:
+    """Where a file of vectors is, or why that is not known."""
+    body = DeletionVectorDescriptor(
+        storage_type=kind or "", path_or_inline_dv=text or "", size_in_bytes=0, cardinality=0
+    )
     try:
-        return parse_file_path(DeletionVectorDescriptor(**body)), None
+        return parse_file_path(body), None
     except DeltaError as error:
         return None, f"{error.problem} {error.reason}"
+
+
+def _spread(mask: pa.Array, values: pa.Array) -> pa.Array:
+    """The values where the mask is set, in their order, and null elsewhere."""
+    return pc.replace_with_mask(pa.nulls(len(mask), values.type), mask, values)
 
 
 def _find(snapshot: Snapshot, path: str) -> pa.Table:

@@ -145,14 +145,14 @@ def _summarise(facts: ColumnFacts, is_wide: pa.Array) -> _Summary:
 
 def _extreme(values: pa.Array, order: str) -> pa.Array:
     """The first value in an order, as an array of one; of none where there is none."""
-    known = values.drop_null()
-    if len(known) == 0 or pa.types.is_null(known.type):
-        return known.slice(0, 0)
-    if pa.types.is_boolean(known.type):
-        known = known.cast(pa.uint8())
-        return known.take(pc.array_sort_indices(known, order=order).slice(0, 1)).cast(pa.bool_())
-    found = pc.min_max(known)["min" if order == "ascending" else "max"]
-    return pc.filter(known, pc.equal(known, found)).slice(0, 1)
+    if values.null_count == len(values):
+        return pa.nulls(0, values.type)
+    if pa.types.is_boolean(values.type):
+        values = values.drop_null().cast(pa.uint8())
+        return values.take(pc.array_sort_indices(values, order=order).slice(0, 1)).cast(pa.bool_())
+    found = pc.min_max(values)["min" if order == "ascending" else "max"]
+    # a copy: as a part of the column it would keep all of it
+    return values.take(int64_column([pc.index(values, found).as_py()]))
 
 
 def null_count_in_words(nulls: int | None, counted: int, num_files: int) -> str | None:

@@ -12,43 +12,31 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.inspect.frames import Column, build_frame
-from explorer.inspect.layout.sizes import partition_numbers
-from explorer.log.actions.columns import bool_column, empty_table, int64_column, string_column
-from explorer.log.plain_arrays import Numbers
-from explorer.log.state.file_columns import FileColumns
-from explorer.log.text_bytes import offsets_of
+from explorer.inspect.layout._bound_order import numbers_in_order
+from explorer.inspect.layout._layout_files import LayoutFiles, read_bounds_of_files
+from explorer.log.actions.columns import bool_column, float64_column, int64_column, string_column
+from explorer.log.plain_arrays import Numbers, read_flags
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
 from explorer.protocol.features.column_mapping import column_mapping_mode, logical_path
 from explorer.protocol.schema_walk import render_path
-from explorer.scan.live_file_reads import read_live_files, reduce_live_files
-from explorer.scan.statistics.column_statistics import parsed_leaves, statistics_columns
-from explorer.scan.statistics.live_files import READING, choose_columns, flatten_statistics
+from explorer.scan.statistics.column_statistics import statistics_columns
+from explorer.scan.statistics.live_files import choose_columns
 from explorer.storage.concurrent_reads import run_concurrently
 from explorer.table.snapshot import Snapshot
-
-
-def _double_column(values: Sequence[float | None]) -> pa.Array:
-    known = np.asarray([0.0 if value is None else value for value in values], np.float64)
-    return pa.array(known, mask=np.asarray([value is None for value in values], np.bool_))
-
 
 COLUMNS: dict[str, Column] = {
     "column": (string_column, pa.string()),
     "is_clustering": (bool_column, pa.bool_()),
     "num_files": (int64_column, pa.int64()),
     "files_without_bounds": (int64_column, pa.int64()),
-    "mean_depth": (_double_column, pa.float64()),
-    "mean_partition_files": (_double_column, pa.float64()),
+    "mean_depth": (float64_column, pa.float64()),
+    "mean_partition_files": (float64_column, pa.float64()),
     "max_depth": (int64_column, pa.int64()),
     "files_alone": (int64_column, pa.int64()),
 }
-_MOST: Final = 2**62
-"""What still fits into a number, twice and with one more."""
 _AT_ONCE: Final = 2
 """Columns that are looked at side by side: sorting releases Python's lock."""
-_SHORT: Final = 7
-"""Bytes that are a number above zero."""
 FEW: Final = 4
 """Columns that are looked at where neither the caller nor the table names any."""
 
@@ -75,15 +63,21 @@ def clustering_depth(
     unknown ones.
     """
     watch = Watch(progress=progress, cancel=cancel)
-    clustered = _clustered(snapshot)
-    names = list(columns) if columns is not None else clustered or _first(snapshot)
+    names = columns_to_compare(snapshot, columns)
     if not names:
         return build_frame(COLUMNS, [])
-    numbers = _partitions(snapshot, watch)
-    facts = _bounds(snapshot, names, watch)
+    files = read_bounds_of_files(snapshot, watch, choose_columns(snapshot, names))
+    return depths_of_columns(snapshot, files, names, watch)
+
+
+def depths_of_columns(
+    snapshot: Snapshot, files: LayoutFiles, names: Sequence[str], watch: Watch
+) -> pa.Table:
+    """What `clustering_depth` says of columns whose bounds were read with the files."""
+    clustered = _clustered(snapshot)
 
     def look(name: str) -> Depths:
-        return depths_of(facts, name, numbers)
+        return depths_of(files.table, name, files.numbers)
 
     rows = []
     for done, (name, found) in enumerate(
@@ -94,28 +88,9 @@ def clustering_depth(
     return build_frame(COLUMNS, rows)
 
 
-def _partitions(snapshot: Snapshot, watch: Watch) -> Numbers:
-    """A number for the partition of each file."""
-    partitioned = list(snapshot.metadata.partition_columns)
-    if not partitioned:
-        return np.zeros(snapshot.num_files, np.int64)
-    values = read_live_files(snapshot, ["partition_values"], watch, "Reading partitions")
-    return partition_numbers(values, partitioned)[0]
-
-
-def _bounds(snapshot: Snapshot, names: Sequence[str], watch: Watch) -> pa.Table:
-    """What `parsed_statistics` says of the bounds of some columns, a row for each file."""
-    chosen = choose_columns(snapshot, names)
-    kept = ["num_records"]
-    for column in chosen:
-        if column.bound_type is not None:
-            kept += [f"{side}.{render_path(column.path)}" for side in ("min", "max")]
-
-    def read(files: FileColumns) -> pa.Table:
-        return flatten_statistics(files, chosen).select(kept)
-
-    pieces = reduce_live_files(snapshot, ["path"], parsed_leaves(chosen), read, watch, READING)
-    return pa.concat_tables(pieces) if pieces else empty_table(pa.schema([]))
+def columns_to_compare(snapshot: Snapshot, columns: Sequence[str] | None) -> list[str]:
+    """The columns of `clustering_depth`."""
+    return list(columns) if columns is not None else _clustered(snapshot) or _first(snapshot)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,12 +112,12 @@ def depths_of(facts: pa.Table, name: str, partitions: Numbers) -> Depths:
         return Depths(num_files=count, files_without_bounds=count)
     lows, highs = facts.column(f"min.{name}"), facts.column(f"max.{name}")
     known = pc.and_(lows.is_valid(), highs.is_valid())
-    mask = known.to_numpy(zero_copy_only=False).astype(np.bool_) if count else np.zeros(0, "?")
+    mask = read_flags(known)
     bounded = int(mask.sum())
     if not bounded:
         return Depths(num_files=count, files_without_bounds=count)
     sizes = np.bincount(partitions[mask])
-    numbers = _in_order([lows.filter(known), highs.filter(known)], int(partitions.max()) + 1)
+    numbers = numbers_in_order([lows.filter(known), highs.filter(known)], int(partitions.max()) + 1)
     # of one partition alone: whatever lies in others is found without bounds
     start = partitions[mask] * (int(numbers.max()) + 1)
     numbers[:bounded] += start
@@ -183,52 +158,6 @@ def _depths(events: Numbers) -> tuple[float, int, int]:
     lonely = firsts[(depths == 1) & ~is_end[firsts]]
     total = int((depths.astype(np.int64) * (ends - firsts)).sum())
     return total / count, int(depths.max()), int(is_end[lonely + 1].sum())
-
-
-def _in_order(sides: list[pa.ChunkedArray], partitions: int) -> Numbers:
-    """Both bounds of all files as numbers in their order, none of them negative, and small
-    enough to tell `partitions` apart."""
-    joined = pa.concat_arrays([chunk for side in sides for chunk in side.chunks])
-    if pa.types.is_boolean(joined.type):
-        joined = joined.cast(pa.uint8())
-    if pa.types.is_integer(joined.type) or pa.types.is_temporal(joined.type):
-        wide = joined.cast(pa.int32()) if pa.types.is_date32(joined.type) else joined
-        return _few_enough(wide.cast(pa.int64()).to_numpy(), partitions)
-    if pa.types.is_string(joined.type) and (short := _short_texts(joined)) is not None:
-        return _few_enough(short, partitions)
-    found: Numbers = pc.rank(joined, sort_keys="ascending", tiebreaker="dense").to_numpy()
-    return found.astype(np.int64)
-
-
-def _few_enough(values: Numbers, partitions: int) -> Numbers:
-    least, most = int(values.min()), int(values.max())
-    if (most - least + 1) * partitions < _MOST:
-        return values - least
-    return np.unique(values, return_inverse=True)[1].astype(np.int64)
-
-
-def _short_texts(texts: pa.Array) -> Numbers | None:
-    """Texts as numbers in the same order, where there are but a few bytes behind what is common
-    to all of them; else None. A text of a byte 0 would be as one without it."""
-    ends = pc.min_max(texts)
-    least, most = (str(ends[side]).encode() for side in ("min", "max"))
-    pairs = enumerate(zip(least, most, strict=False))
-    # and of all those between them
-    common = next((at for at, (one, other) in pairs if one != other), min(len(least), len(most)))
-    offsets = offsets_of(texts)
-    lengths = np.diff(offsets) - common
-    size = int(lengths.max())
-    data = np.frombuffer(texts.buffers()[2] or b"", np.uint8, int(offsets[-1]))
-    if size > _SHORT or not (data.all() and size):
-        return None
-    padded = np.append(data, np.zeros(8, np.uint8))
-    # eight bytes from each place on as a number, the first of them the most significant
-    words = np.ndarray((len(padded) - 7,), ">u8", padded.data, 0, (1,))
-    found = (words[offsets[:-1] + common] >> np.uint64(8)).astype(np.int64)
-    # without the bytes that belong to the next text
-    unused = 8 * (_SHORT - lengths.astype(np.int64))
-    shortened: Numbers = (found >> unused << unused) >> (8 * (_SHORT - size))
-    return shortened
 
 
 def _clustered(snapshot: Snapshot) -> list[str]:

@@ -11,10 +11,12 @@ import pyarrow as pa
 
 from explorer.inspect.answer import COLUMN_NAMES, LIMIT, MOMENT, Answer, Document, Parameter
 from explorer.inspect.frame_rows import plain_rows
+from explorer.inspect.layout._layout_files import read_layout_files
 from explorer.inspect.layout.optimize_history import optimize_effects
-from explorer.inspect.layout.overlap import clustering_depth
-from explorer.inspect.layout.sizes import Layout, file_layout
-from explorer.progress import ProgressCallback
+from explorer.inspect.layout.overlap import columns_to_compare, depths_of_columns
+from explorer.inspect.layout.sizes import Layout, check_target, layout_of
+from explorer.progress import ProgressCallback, Watch
+from explorer.scan.statistics.live_files import choose_columns
 from explorer.table.table import Table
 from explorer.table.target_size import parse_target
 
@@ -40,10 +42,14 @@ def _ask(  # the parameters of an answer
     timestamp: str | None = None,
 ) -> _Overview:
     snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
+    check_target(target)
+    names = columns_to_compare(snapshot, column or None)
+    watch = Watch(progress=progress)
+    files = read_layout_files(snapshot, watch, choose_columns(snapshot, names))
     return _Overview(
         uri=table.uri,
-        sizes=file_layout(snapshot, target, progress=progress),
-        columns=clustering_depth(snapshot, column or None, progress=progress),
+        sizes=layout_of(snapshot, files, target),
+        columns=depths_of_columns(snapshot, files, names, watch),
         optimize=optimize_effects(table, progress=progress),
     )
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,23 +11,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError
-from explorer.log.actions.columns import (
-    ADD_COLUMNS,
-    STRING_MAP,
-    empty_table,
-    int64_column,
-    string_map_column,
-    string_scalar,
+from explorer.inspect.layout._layout_files import (
+    LayoutFiles,
+    partition_numbers,
+    read_sizes_of_files,
 )
-from explorer.log.actions.record_counts import record_counts
-from explorer.log.plain_arrays import EMPTY, ZERO, Numbers, read_numbers
-from explorer.log.state.file_columns import FileColumns
+from explorer.log.actions.columns import STRING_MAP, int64_column, string_map_column
+from explorer.log.plain_arrays import ZERO, Numbers, build_array, read_flags, read_numbers
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
-from explorer.scan.live_file_reads import read_live_files, reduce_live_files
+from explorer.scan.live_file_reads import read_live_files
 from explorer.table.counts import count
 from explorer.table.frames import believed_sizes
-from explorer.table.row_counts import PARSED_NUM_RECORDS, live_counts
 from explorer.table.snapshot import Snapshot
 from explorer.table.target_size import target_file_size
 
@@ -111,19 +105,26 @@ def file_layout(
     cancel: Cancel | None = None,
 ) -> Layout:
     """The sizes of a version against `target` bytes, by default the table's own."""
+    check_target(target)
+    watch = Watch(progress=progress, cancel=cancel)
+    return layout_of(snapshot, read_sizes_of_files(snapshot, watch), target)
+
+
+def check_target(target: int | None) -> None:
+    """Raise `InvalidArgumentError` for a size that no file has."""
     if target is not None and target <= 0:
         raise InvalidArgumentError(
             f"{target} is not a valid file size.",
             reason="Files have at least one byte.",
             remedy="Give a number of bytes above zero.",
         )
+
+
+def layout_of(snapshot: Snapshot, files: LayoutFiles, target: int | None = None) -> Layout:
+    """What `file_layout` says of files whose sizes and rows were read."""
     own, source = target_file_size(snapshot.metadata.configuration)
     wanted = own if target is None else target
-    columns = list(snapshot.metadata.partition_columns)
-    watch = Watch(progress=progress, cancel=cancel)
-    files = _read_files(snapshot, watch, has_partitions=bool(columns))
-    sizes = believed_sizes(files)
-    numbers, firsts = partition_numbers(files, columns)
+    sizes = believed_sizes(files.table)
     return Layout(
         version=snapshot.version,
         num_files=len(sizes),
@@ -132,7 +133,7 @@ def file_layout(
         target_source=source if target is None else "the caller",
         median=int(np.median(sizes)) if len(sizes) else None,
         sizes=_histogram(sizes),
-        partitions=_partitions(files, sizes, numbers, firsts, wanted),
+        partitions=_partitions(files, sizes, wanted),
     )
 
 
@@ -174,83 +175,8 @@ def small_files(
     )
 
 
-def _read_files(snapshot: Snapshot, watch: Watch, *, has_partitions: bool) -> pa.Table:
-    """Size, `num_rows` and, where there are partitions, the values of each file."""
-    partitions = ["partition_values"] if has_partitions else []
-    if snapshot.has_record_counts:
-        files = snapshot.files(["size", "deletion_vector", *partitions, "num_records"])
-        rows = live_counts(files)
-        return files.select(["size", *partitions]).append_column("num_rows", rows)
-    named = ["size", "stats", "deletion_vector", *partitions]
-    pieces = reduce_live_files(
-        snapshot, named, [PARSED_NUM_RECORDS], _count_rows, watch, "Reading sizes and rows"
-    )
-    if pieces:
-        return snapshot.with_logical_names(pa.concat_tables(pieces))
-    empty = pa.schema([(name, ADD_COLUMNS[name][2]) for name in named if name not in _NOT_KEPT])
-    return empty_table(empty.append(pa.field("num_rows", pa.int64())))
-
-
-_NOT_KEPT: Final = ("stats", "deletion_vector")
-
-
-def _count_rows(files: FileColumns) -> pa.Table:
-    table = files.table
-    records = record_counts(table.column("stats"), files.leaves.get(PARSED_NUM_RECORDS))
-    counted = table.append_column("num_records", records)
-    rows = live_counts(counted)
-    return table.drop_columns(list(_NOT_KEPT)).append_column("num_rows", rows)
-
-
-def partition_numbers(files: pa.Table, columns: list[str]) -> tuple[Numbers, Numbers]:
-    """A number for the partition of each file, and for each number the position of a file in
-    it. `columns` are logical names; null and empty text are the same value."""
-    numbers, firsts = _dense(np.zeros(files.num_rows, np.int64))
-    for codes in _codes(files, columns):
-        numbers, firsts = _dense(numbers * (int(codes.max(initial=0)) + 1) + codes)
-    return numbers, firsts
-
-
-def _dense(values: Numbers) -> tuple[Numbers, Numbers]:
-    """The same numbers, none of them negative, without gaps, in their order; and the position
-    of the first of each."""
-    most = int(values.max(initial=0))
-    if most > 4 * len(values):
-        _, firsts, numbers = np.unique(values, return_index=True, return_inverse=True)
-        return numbers.astype(np.int64), firsts.astype(np.int64)
-    # few enough to be looked up, which takes a fraction of the time of sorting them
-    seen = np.zeros(most + 1, np.bool_)
-    seen[values] = True
-    numbers = (np.cumsum(seen) - 1)[values]
-    firsts = np.empty(int(seen.sum()), np.int64)
-    firsts[numbers[::-1]] = np.arange(len(values) - 1, -1, -1)  # the last one assigned stays
-    return numbers, firsts
-
-
-def _codes(files: pa.Table, columns: list[str]) -> Iterator[Numbers]:
-    """For each column a number for the value of each file."""
-    if not columns:
-        return
-    maps = files.column("partition_values").combine_chunks()
-    count, width = len(maps), len(columns)
-    lengths = np.diff(maps.offsets.to_numpy())
-    keys, items = maps.keys, maps.items
-    if count and len(keys) == count * width and (lengths == width).all():
-        # nearly always: the same keys in the same order, with nothing to be looked up
-        names = read_numbers(pc.dictionary_encode(keys).indices).reshape(count, width)
-        if (names == names[0]).all():
-            encoded = pc.dictionary_encode(pc.fill_null(items, EMPTY))
-            values = read_numbers(encoded.indices).reshape(count, width)
-            yield from values.T
-            return
-    for name in columns:
-        found = pc.coalesce(pc.map_lookup(maps, string_scalar(name), "first"), EMPTY)
-        yield read_numbers(pc.dictionary_encode(found).indices)
-
-
-def _partitions(
-    files: pa.Table, sizes: Numbers, numbers: Numbers, firsts: Numbers, target: int
-) -> pa.Table:
+def _partitions(files: LayoutFiles, sizes: Numbers, target: int) -> pa.Table:
+    numbers, firsts = files.numbers, files.firsts
     count = len(firsts)
     num_small, small_bytes, after = _compacted(sizes, numbers, count, target)
     saved = num_small - after
@@ -260,7 +186,7 @@ def _partitions(
     columns = [
         np.bincount(numbers, minlength=count),
         _sums(numbers, sizes, count),
-        _rows(files, numbers, count),
+        _rows(files.table, numbers, count),
         num_small,
         small_bytes,
         after,
@@ -268,9 +194,9 @@ def _partitions(
     ]
     return pa.Table.from_arrays(
         [
-            _values(files, firsts[order]),
+            _values(files.table, firsts[order]),
             *(_ordered(column, order) for column in columns),
-            pa.array(rate[order]),
+            build_array(rate[order]),
         ],
         schema=PARTITIONS,
     )
@@ -291,7 +217,7 @@ def _compacted(
 def _rows(files: pa.Table, numbers: Numbers, count: int) -> Any:
     """Live rows of each partition; masked where a file of it does not say."""
     counts = files.column("num_rows")
-    known = np.asarray(counts.is_valid())
+    known = read_flags(counts.is_valid())
     sums = _sums(numbers, read_numbers(pc.fill_null(counts, ZERO)), count)
     unknown = np.bincount(numbers[~known], minlength=count) > 0
     return np.ma.masked_array(sums, mask=unknown)
@@ -300,13 +226,13 @@ def _rows(files: pa.Table, numbers: Numbers, count: int) -> Any:
 def _ordered(column: Any, order: Numbers) -> pa.Array:
     found = column[order]
     mask = np.ma.getmaskarray(found) if isinstance(found, np.ma.MaskedArray) else None
-    return pa.array(np.ma.getdata(found).astype(np.int64), mask=mask)
+    return build_array(np.ma.getdata(found).astype(np.int64), mask)
 
 
 def _values(files: pa.Table, at: Numbers) -> pa.Array:
     if "partition_values" not in files.column_names:
         return string_map_column([{} for _ in at])
-    maps: pa.Array = files.column("partition_values").take(pa.array(at)).combine_chunks()
+    maps: pa.Array = files.column("partition_values").take(build_array(at)).combine_chunks()
     return maps
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from explorer.files.reachable import FOREVER
 from explorer.log.actions.columns import TIME, int64_column, string_column
-from explorer.log.plain_arrays import Flags, Numbers
+from explorer.log.plain_arrays import Flags, Numbers, build_array
 
 LOG_GONE: Final = "log gone"
 LOG_UNREADABLE: Final = "log not readable"
@@ -89,13 +89,13 @@ def ends_never(until: Numbers) -> Flags:
 def state_words(codes: Numbers) -> pa.Array:
     """Positions in `STATES` as a column of words."""
     return pa.DictionaryArray.from_arrays(
-        pa.array(codes.astype(np.int32)), string_column(list(STATES))
+        build_array(codes.astype(np.int32)), string_column(list(STATES))
     )
 
 
 def time_or_null(values: Numbers, unknown: Flags) -> pa.Array:
     """Milliseconds as a column of times, null where unknown."""
-    return pa.array(np.where(unknown, 0, values), mask=unknown).cast(TIME)
+    return build_array(np.where(unknown, 0, values), unknown).cast(TIME)
 
 
 def state_runs(what: str, codes: Numbers, until: Numbers) -> pa.Table:

@@ -402,13 +402,13 @@ def _answer(
     feed_until = np.minimum(feed_until, log_until)
     versions = pa.Table.from_arrays(
         [
-            pa.array(np.arange(latest + 1)),
+            build_array(np.arange(latest + 1)),
             time_or_null(known.times, known.times == 0),
             state_words(travel),
             time_or_null(until, ends_never(until) | is_gone(travel)),
             state_words(change),
             time_or_null(feed_until, ends_never(feed_until) | is_gone(change)),
-            pa.array(refused, mask=np.full(latest + 1, known.windows.is_unread)),
+            build_array(refused, np.full(latest + 1, known.windows.is_unread)),
         ],
         schema=VERSIONS,
     )

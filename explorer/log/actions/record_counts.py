@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import int64_column, int64_scalar
 from explorer.log.plain_arrays import FALSE, ZERO
-
-_HEAD = r'^\{"numRecords":(?P<count>0|[1-9][0-9]{0,17})[,}]'
+from explorer.log.single_count import COUNT_FIRST, parse_count
 
 # scalars by way of arrays: plain values would make pyarrow import pandas
 _NONE = int64_scalar(None)
@@ -41,7 +37,7 @@ def _counts(stats: pa.Array) -> pa.Array:
     """Nearly every writer puts the number first, and there it is taken as it stands,
     without parsing the rest: many times faster. (Of two keys of that name in one object
     the first counts then; such statistics have no right answer.)"""
-    heads = pc.extract_regex(stats, _HEAD)
+    heads = pc.extract_regex(stats, COUNT_FIRST)
     numbers = pc.cast(pc.struct_field(heads, "count"), pa.int64())
     plain = pc.coalesce(pc.and_(pc.is_valid(heads), pc.ends_with(stats, "}")), FALSE)
     others = pc.and_(stats.is_valid(), pc.invert(plain))
@@ -56,7 +52,7 @@ def _read(stats: pa.Array) -> pa.Array:
         return _read_at_once(stats)
     except (pa.ArrowException, ValueError):
         if len(stats) <= _ONE_BY_ONE:
-            return int64_column([_read_one(text) for text in stats.to_pylist()])
+            return int64_column([parse_count(text) for text in stats.to_pylist()])
         middle = len(stats) // 2
         halves = [_read(stats.slice(0, middle)), _read(stats.slice(middle))]
         return pa.concat_arrays(halves)
@@ -89,17 +85,3 @@ def _read_at_once(stats: pa.Array) -> pa.Array:
     if (least := pc.min(counts).as_py()) is not None and least < 0:
         raise ValueError("a count below zero")
     return counts
-
-
-def _read_one(text: str) -> int | None:
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        # a number beyond every double, or one that is none, need not be that of the rows
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            return None
-    count = value.get("numRecords") if isinstance(value, dict) else None
-    usable = isinstance(count, int) and not isinstance(count, bool) and 0 <= count < 2**63
-    return count if usable else None

@@ -154,13 +154,14 @@ def bound_leaves(columns: Iterable[StatisticsColumn]) -> list[FieldPath]:
     return [leaf for leaf in parsed_leaves(columns) if leaf[1] in wanted]
 
 
-def read_bounds(
+def read_counted_bounds(
     files: FileColumns, columns: Sequence[StatisticsColumn]
-) -> list[tuple[pa.Array, pa.Array]]:
-    """The `minimum` and `maximum` of `read_facts` for each column, of files that were read
-    with `bound_leaves`."""
+) -> tuple[pa.Array, list[tuple[pa.Array, pa.Array]]]:
+    """The physical rows, and the `minimum` and `maximum` of `read_facts` for each column, of
+    files that were read with `bound_leaves`."""
     said = _read(files, columns)
-    return [said.bounds(column, files.table.num_rows) for column in columns]
+    bounds = [said.bounds(column, files.table.num_rows) for column in columns]
+    return said.count((_NUM_RECORDS,)), bounds
 
 
 def count_wide(facts: ColumnFacts, is_wide: pa.Array) -> int:

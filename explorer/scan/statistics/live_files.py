@@ -17,7 +17,7 @@ from explorer.scan.statistics.column_statistics import (
     StatisticsColumn,
     bound_leaves,
     parsed_leaves,
-    read_bounds,
+    read_counted_bounds,
     read_facts,
     statistics_columns,
 )
@@ -77,7 +77,7 @@ def parsed_bounds(
     schema = pa.schema([_schema(chosen).field(name) for name in names])
 
     def flatten(files: FileColumns) -> pa.Table:
-        bounds = read_bounds(files, chosen)
+        _, bounds = read_counted_bounds(files, chosen)
         return pa.Table.from_arrays([side for pair in bounds for side in pair], schema=schema)
 
     if not chosen:

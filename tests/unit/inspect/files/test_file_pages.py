@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,6 +54,37 @@ def test_files_are_sorted_with_nulls_last(
 ) -> None:
     page = look.files_page(snapshot, offset=0, limit=None, sort_by=sort_by, descending=descending)
     assert names(page) == order
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sort_by", "descending"),
+    [("path", False), ("size", True), ("num_records", False), ("deleted_rows", True)],
+)
+def test_first_pages_of_many_files_are_those_of_all(
+    tmp_path: Path, sort_by: str, descending: bool
+) -> None:
+    """Of files with the same size the one that the log has first comes first; a thousand files
+    are told without sorting all, and no more."""
+    folder = LogFolder(tmp_path / "table")
+    files = [
+        add(
+            f"{at * 7919 % 5003:04}.parquet",
+            size=at * 31 % 700,
+            stats=json.dumps({"numRecords": at % 2000}) if at % 3 else None,
+            deletionVector=vector(cardinality=1) if at < 1500 else None,
+        )
+        for at in range(5003)
+    ]
+    folder.commit(0, [FEATURE_PROTOCOL, metadata(), *files])
+    every = explorer.open_table(folder.root).snapshot()
+    by: dict[str, Any] = {"sort_by": sort_by, "descending": descending}
+    expected = look.files_page(every, offset=0, limit=None, **by)
+    fresh = explorer.open_table(folder.root).snapshot()
+    for offset, limit in ((0, 10), (990, 10), (995, 10), (0, 0)):
+        page = look.files_page(fresh, offset=offset, limit=limit, **by)
+        assert page.total == expected.total == len(files)
+        assert page.rows.equals(expected.rows.slice(offset, limit).combine_chunks())
 
 
 def test_pages_follow_each_other_and_end(snapshot: Snapshot) -> None:

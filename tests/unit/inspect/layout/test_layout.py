@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import explorer
 import explorer.inspect as look
+from explorer.answers.registry import ANSWERS
 from explorer.errors import InvalidArgumentError
 from explorer.inspect.layout.overlap import Depths, depths_of
 from explorer.inspect.layout.sizes import partition_numbers
@@ -256,6 +257,8 @@ _TEXTS = st.one_of(
     st.sampled_from(
         ["", "a long text", "a long text, and longer", "prefix-1234567", "prefix-12345678"]
     ),
+    st.text("ab\0", max_size=3).map(lambda end: f"eight by eight, and {end}"),
+    st.sampled_from(["x" * 64, "x" * 64 + "a", "x" * 64 + "b", "x" * 72]),
 )
 
 
@@ -281,6 +284,26 @@ def test_texts_and_numbers_overlap_as_their_places_in_order_do(
     assert found([*texts]) == expected
     assert found([at * wide - 2**62 for at in range(len(texts))]) == expected
     assert found([at / 4 - 1.5 for at in range(len(texts))]) == expected
+
+
+def test_one_reading_tells_what_sizes_and_overlap_tell_apart(folder: LogFolder) -> None:
+    """Statistics of which one value cannot be read bound nothing, and count rows all the same."""
+    part = [{"part": "a"}, {"part": "b"}]
+    files = [
+        add("a", partitionValues=part[0], stats=bounds(0, 5), deletionVector=vector()),
+        add("b", partitionValues=part[0], stats=bounds(3, 9)),
+        add("c", partitionValues=part[1], stats='{"numRecords":7,"minValues":{"id":"no"}}'),
+        add("d", partitionValues=part[1]),
+        add("e", partitionValues=part[1], stats=bounds(1, 1)),
+    ]
+    snapshot = table_of(folder, files, partitionColumns=["part"])
+    found = ANSWERS["layout"].ask(explorer.open_table(folder.root), None, target=MB)
+    apart = look.file_layout(snapshot, MB)
+    assert (found.sizes.sizes, found.sizes.partitions) == (apart.sizes, apart.partitions)
+    assert found.columns.equals(look.clustering_depth(snapshot))
+    rows = {dict(row["partition"])["part"]: row["num_rows"] for row in apart.partitions.to_pylist()}
+    assert rows["b"] is None
+    assert rows["a"] == 16
 
 
 def test_clustering_columns_of_the_table_come_by_themselves(corpus: Path) -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from explorer.log.actions import record_counts as counting
+from explorer.log import single_count as counting
 from explorer.log.actions.record_counts import record_counts
 from explorer.log.state.file_columns import FileColumns
 from explorer.log.statistics import statistics_text as reading

@@ -1,0 +1,193 @@
+"""What the layout asks of each live file, read once (spec: Add File and Remove File, Per-file
+Statistics, Partition Value Serialization)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.log.actions.columns import ADD_COLUMNS, empty_table, string_scalar
+from explorer.log.actions.record_counts import record_counts
+from explorer.log.plain_arrays import EMPTY, Numbers, in_one_piece, read_numbers
+from explorer.log.state.file_columns import FileColumns
+from explorer.log.text_bytes import offsets_of
+from explorer.progress import Watch
+from explorer.protocol.schema_walk import render_path
+from explorer.scan.live_file_reads import reduce_live_files
+from explorer.scan.statistics.column_statistics import (
+    StatisticsColumn,
+    bound_leaves,
+    read_counted_bounds,
+)
+from explorer.scan.statistics.live_files import READING
+from explorer.table.row_counts import PARSED_NUM_RECORDS, live_counts
+from explorer.table.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayoutFiles:
+    """Columns of the live files, in the order of the log.
+
+    - `table`: `size`, and what was asked for of `num_rows` (live ones), `partition_values` (by
+      logical names; only where the table has partitions), and for each column `min.…` and
+      `max.…` where it has an order
+    - `numbers`: a number for the partition of each file; `firsts`: for each number the position
+      of a file in it
+    """
+
+    table: pa.Table
+    numbers: Numbers
+    firsts: Numbers
+
+
+_SIZES: Final = ("size", "deletion_vector")
+
+
+def read_sizes_of_files(snapshot: Snapshot, watch: Watch) -> LayoutFiles:
+    """Sizes, rows and partitions."""
+    partitions = _partition_columns(snapshot)
+    if snapshot.has_record_counts:
+        files = snapshot.files([*_SIZES, *partitions, "num_records"])
+        table = files.select(["size", *partitions]).append_column("num_rows", live_counts(files))
+        return _numbered(snapshot, table)
+    label = "Reading sizes and rows"
+    columns, leaves = [*_SIZES, "stats", *partitions], [PARSED_NUM_RECORDS]
+    pieces = reduce_live_files(snapshot, columns, leaves, _count_rows, watch, label)
+    return _numbered(snapshot, _joined(snapshot, pieces, ["size", *partitions], ()))
+
+
+def read_bounds_of_files(
+    snapshot: Snapshot, watch: Watch, columns: Sequence[StatisticsColumn]
+) -> LayoutFiles:
+    """Sizes, partitions, and the bounds of some columns."""
+    kept = ["size", *_partition_columns(snapshot)]
+    ordered = _ordered(columns)
+
+    def read(files: FileColumns) -> pa.Table:
+        _, bounds = read_counted_bounds(files, ordered)
+        return _with_bounds(files.table, ordered, bounds)
+
+    pieces = reduce_live_files(snapshot, kept, bound_leaves(ordered), read, watch, READING)
+    return _numbered(snapshot, _joined(snapshot, pieces, kept, ordered))
+
+
+def read_layout_files(
+    snapshot: Snapshot, watch: Watch, columns: Sequence[StatisticsColumn]
+) -> LayoutFiles:
+    """All of it at once: statistics, which take longest, are parsed once for rows and bounds."""
+    partitions = _partition_columns(snapshot)
+    if not (ordered := _ordered(columns)):
+        return read_sizes_of_files(snapshot, watch)
+    kept = ["size", *partitions]
+
+    def read(files: FileColumns) -> pa.Table:
+        records, bounds = read_counted_bounds(files, ordered)
+        counts = pa.chunked_array([records])
+        if records.null_count:
+            # statistics that cannot be read as a whole may say how many rows there are
+            parsed = files.leaves.get(PARSED_NUM_RECORDS)
+            counts = record_counts(files.column("stats"), parsed)
+        rows = live_counts(files.table.append_column("num_records", counts))
+        table = files.table.select(kept).append_column("num_rows", rows)
+        return _with_bounds(table, ordered, bounds)
+
+    leaves = bound_leaves(ordered)
+    pieces = reduce_live_files(snapshot, [*_SIZES, *partitions], leaves, read, watch, READING)
+    return _numbered(snapshot, _joined(snapshot, pieces, kept, ordered))
+
+
+def _partition_columns(snapshot: Snapshot) -> list[str]:
+    return ["partition_values"] if snapshot.metadata.partition_columns else []
+
+
+def _ordered(columns: Sequence[StatisticsColumn]) -> list[StatisticsColumn]:
+    return [column for column in columns if column.bound_type is not None]
+
+
+def _count_rows(files: FileColumns) -> pa.Table:
+    table = files.table
+    records = record_counts(table.column("stats"), files.leaves.get(PARSED_NUM_RECORDS))
+    rows = live_counts(table.append_column("num_records", records))
+    return table.drop_columns(["stats", "deletion_vector"]).append_column("num_rows", rows)
+
+
+def _with_bounds(
+    table: pa.Table,
+    columns: Sequence[StatisticsColumn],
+    bounds: Sequence[tuple[pa.Array, pa.Array]],
+) -> pa.Table:
+    for column, sides in zip(columns, bounds, strict=True):
+        for side, values in zip(("min", "max"), sides, strict=True):
+            table = table.append_column(f"{side}.{render_path(column.path)}", values)
+    return table
+
+
+def _joined(
+    snapshot: Snapshot,
+    pieces: Sequence[pa.Table],
+    kept: Sequence[str],
+    columns: Sequence[StatisticsColumn],
+) -> pa.Table:
+    if pieces:
+        return snapshot.with_logical_names(pa.concat_tables(pieces))
+    fields = [(name, ADD_COLUMNS[name][2]) for name in kept] + [("num_rows", pa.int64())]
+    for column in columns:
+        name = render_path(column.path)
+        fields += [(f"min.{name}", column.bound_type), (f"max.{name}", column.bound_type)]
+    return empty_table(pa.schema(fields))
+
+
+def _numbered(snapshot: Snapshot, table: pa.Table) -> LayoutFiles:
+    numbers, firsts = partition_numbers(table, list(snapshot.metadata.partition_columns))
+    return LayoutFiles(table=table, numbers=numbers, firsts=firsts)
+
+
+def partition_numbers(files: pa.Table, columns: list[str]) -> tuple[Numbers, Numbers]:
+    """A number for the partition of each file, and for each number the position of a file in
+    it. `columns` are logical names; null and empty text are the same value."""
+    numbers, firsts = _dense(np.zeros(files.num_rows, np.int64))
+    for codes in _codes(files, columns):
+        numbers, firsts = _dense(numbers * (int(codes.max(initial=0)) + 1) + codes)
+    return numbers, firsts
+
+
+def _dense(values: Numbers) -> tuple[Numbers, Numbers]:
+    """The same numbers, none of them negative, without gaps, in their order; and the position
+    of the first of each."""
+    most = int(values.max(initial=0))
+    if most > 4 * len(values):
+        _, firsts, numbers = np.unique(values, return_index=True, return_inverse=True)
+        return numbers.astype(np.int64), firsts.astype(np.int64)
+    # few enough to be looked up, which takes a fraction of the time of sorting them
+    seen = np.zeros(most + 1, np.bool_)
+    seen[values] = True
+    numbers = (np.cumsum(seen) - 1)[values]
+    firsts = np.empty(int(seen.sum()), np.int64)
+    firsts[numbers[::-1]] = np.arange(len(values) - 1, -1, -1)  # the last one assigned stays
+    return numbers, firsts
+
+
+def _codes(files: pa.Table, columns: list[str]) -> Iterator[Numbers]:
+    """For each column a number for the value of each file."""
+    if not columns:
+        return
+    maps = in_one_piece(files.column("partition_values"))
+    count, width = len(maps), len(columns)
+    lengths = np.diff(offsets_of(maps))
+    keys, items = maps.keys, maps.items
+    if count and len(keys) == count * width and (lengths == width).all():
+        # nearly always: the same keys in the same order, with nothing to be looked up
+        names = read_numbers(pc.dictionary_encode(keys).indices).reshape(count, width)
+        if (names == names[0]).all():
+            encoded = pc.dictionary_encode(pc.fill_null(items, EMPTY))
+            values = read_numbers(encoded.indices).reshape(count, width)
+            yield from values.T
+            return
+    for name in columns:
+        found = pc.coalesce(pc.map_lookup(maps, string_scalar(name), "first"), EMPTY)
+        yield read_numbers(pc.dictionary_encode(found).indices)
