@@ -19,13 +19,14 @@ from explorer.rows.data_file.parquet_file import ParquetDataFile, open_data_file
 from explorer.rows.request import RowRequest
 from explorer.rows.row_checks import RowChecks, find_broken_partition
 from explorer.storage.parquet.without_rows import FileWithoutRows, NotEditableError
-from explorer.storage.ports import WriteStore
+from explorer.storage.ports import RangeStore, WriteStore, offers
 from explorer.writing.files._kept_statistics import LeafRows, keep_statistics
 from explorer.writing.files.file_form import FileForm
 from explorer.writing.files.new_file import WrittenFile, new_output
 
 LEAST_BYTES: Final = 2**20
-"""Of a file that is copied: reading a smaller one takes no longer than taking it apart."""
+"""Of a file that is copied, by the log: reading a smaller one takes no longer than taking it
+apart."""
 
 _SHARE: Final = 4
 """Pages that lose a row may have one of so many values: decoding and encoding these takes as long
@@ -48,6 +49,8 @@ def copy_without(  # noqa: PLR0913  # one file, and what is known of it
     the file, exact for all of its rows. None where it has to be done in that way; then nothing is
     written. Raises as `open_data_file`, and what the store raises.
     """
+    if offers(store, RangeStore) or (file.size or 0) < LEAST_BYTES:
+        return None  # before it is opened twice
     version = request.layout.version
     with open_data_file(store, file, version) as opened:
         if not _is_copied_alike(opened, request, form):
@@ -83,7 +86,7 @@ def _is_copied_alike(opened: ParquetDataFile, request: RowRequest, form: FileFor
     """Whether a copy is what writing the rows again would make: the same columns in the same types,
     nothing beside them, and no row that must not be written."""
     found, wanted = opened.schema, form.schema
-    if opened.size < LEAST_BYTES or request.metadata_columns:
+    if request.metadata_columns:
         return False
     if found.names != wanted.names or found.types != wanted.types:
         return False
