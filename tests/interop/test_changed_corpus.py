@@ -89,13 +89,16 @@ def _refuse(table: Written, kind: str, why_not: str, **engine: Any) -> None:
 
 
 def _anything(table: Written, kind: str, **engine: Any) -> WriteResult:
-    name = f"`{table.fields[0]['name']}`"
+    # what the table forbids is told after what is wrong with the statement itself
+    settable = [item for item in table.fields if not says(item, ("delta.identity.",))]
+    field = (settable or table.fields)[0]["name"]
+    name = f"`{field}`"
     if kind == "delete":
         return pipeline.delete(table.place, **engine)
     if kind == "update":
         return pipeline.update(table.place, {name: "NULL"}, **engine)
     on = f"target.{name} = source.{name}"
-    rows = pa.table({table.fields[0]["name"]: pa.nulls(0)})
+    rows = pa.table({field: pa.nulls(0)})
     merging = pipeline.merge(table.place, rows, on, **engine)
     return merging.when_matched_delete().execute()
 

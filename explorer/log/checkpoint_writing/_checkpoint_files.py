@@ -22,7 +22,7 @@ from explorer.log.checkpoint_writing._checkpoint_encoding import (
     encode_groups,
 )
 from explorer.progress import Watch
-from explorer.storage.parquet.joined_file import JoinedFile
+from explorer.storage.parquet.joined_file import JoinedFile, empty_footer
 from explorer.storage.parquet.writer import WriterSettings
 from explorer.storage.ports import WriteStore
 
@@ -93,7 +93,7 @@ def write_rows(
         open_checked_output(store, path) as sink,
         closing(encode_groups(schema, small, pieces, settings)) as groups,
     ):
-        file = JoinedFile(sink, schema, settings)
+        file = JoinedFile(sink, empty_footer(schema, settings))
         for group in groups:
             watch.step(num_rows, None, "Writing the checkpoint")
             count = file.write_group(group.chunks)

@@ -15,12 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError, NotFoundError
+from explorer.files.decoded_paths import decode_as_text, decode_in_pieces
 from explorer.files.store_paths import data_places, last_parts
-from explorer.log.actions.columns import string_scalar
+from explorer.log.actions.columns import string_column, string_scalar
 from explorer.maintenance.plan.plan import Verdict
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_path
 from explorer.storage.concurrent_reads import map_concurrently
+from explorer.storage.location import canonical_place, is_below, parse_location
 from explorer.storage.ports import NeighbourStore, ReadStore, offers
 from explorer.table.counts import are, count
 from explorer.table.snapshot import Snapshot
@@ -35,6 +37,7 @@ _SHOWN: Final = 5
 
 
 _LABEL: Final = "Looking for clones"
+_NONE: Final = string_column([])
 _SILENT: Final = "storage_failed"
 """The kind of an error after which nobody knows what is there; a place that is missing, refused or
 no table is no clone that anybody here could know."""
@@ -136,16 +139,15 @@ def _clone_at(
     store: ReadStore, root: str, paths: pa.ChunkedArray, watch: Watch
 ) -> KnownClone | None:
     try:
-        inside, outside = _named_elsewhere(Table(store).snapshot(cancel=watch.cancel), root)
+        inside, unsure = _named_elsewhere(Table(store).snapshot(cancel=watch.cancel), root)
     except NotFoundError:
         return None
     except DeltaError as error:
         if error.kind == "cancelled":
             raise
         return KnownClone(uri=store.uri, num_needed=None)
-    # a file that the log names by another place may be one of these behind a link
     needed = pc.or_(
-        pc.is_in(paths, value_set=inside), pc.is_in(last_parts(paths), value_set=outside)
+        pc.is_in(paths, value_set=inside), pc.is_in(last_parts(paths), value_set=unsure)
     )
     number = pc.sum(needed).as_py() or 0
     if not number and not len(inside):
@@ -154,32 +156,69 @@ def _clone_at(
 
 
 def _may_be_clone(store: ReadStore) -> bool:
-    """Whether the log of a table began as a clone, or its beginning is gone."""
+    """Whether the log of a table began as a clone, or does not say how it began."""
     try:
         head = store.read(render_commit_path(0), limit=_HEAD)
     except NotFoundError:
         return store.has_folder(LOG_FOLDER)
-    for line in head.splitlines():
+    lines = head.splitlines()
+    for number, line in enumerate(lines, 1):
         try:
             info = orjson.loads(line).get("commitInfo")
         except (orjson.JSONDecodeError, AttributeError):
-            return False
+            # the last line may go on after what was read
+            return number == len(lines) and len(head) == _HEAD
         if isinstance(info, dict):
             return info.get("operation") == "CLONE"
-    return False
+    return bool(lines)
 
 
 def _named_elsewhere(snapshot: Snapshot, root: str) -> tuple[pa.Array, pa.Array]:
     """Of the files that a version names by their whole paths: those below another table's root,
-    and the names alone of those elsewhere."""
+    and the names alone of those of which nobody can say whether they are there."""
     files = snapshot.physical_files("add", ["path", "deletion_vector"])
     paths = files.column("path")
     vectors = files.column("deletion_vector").combine_chunks()
     by_path = pc.equal(pc.struct_field(vectors, "storage_type"), string_scalar("p"))
     places = pc.struct_field(vectors, "path_or_inline_dv").filter(by_path)
     absolute = [*paths.filter(are_absolute(paths)).chunks, pc.unique(places)]
-    found = data_places(pa.chunked_array(absolute, pa.string()).combine_chunks(), root)
-    return (
-        pc.unique(found.inside.combine_chunks()),
-        pc.unique(found.outside.combine_chunks()).drop_null(),
-    )
+    named = pa.chunked_array(absolute, pa.string()).drop_null().combine_chunks()
+    inside = data_places(named, root).inside.combine_chunks()
+    linked, unsure = _by_folders(named, root)
+    return pc.unique(pa.concat_arrays([inside, linked])), unsure
+
+
+def _by_folders(paths: pa.Array, root: str) -> tuple[pa.Array, pa.Array]:
+    """As `_named_elsewhere`, by where the folders of files are once links are followed: another
+    address of an object store may be the same one or not."""
+    own = canonical_place(parse_location(root))
+    names = last_parts(paths)
+    folders = pc.replace_substring_regex(paths, r"[^/]*$", "").dictionary_encode()
+    inside, unsure = [_NONE], [_NONE]
+    for at, folder in enumerate(folders.dictionary.to_pylist()):
+        for form in {folder, decode_as_text(folder)}:
+            place = _place_of(form)
+            if place is None:
+                continue
+            some = names.filter(pc.equal(folders.indices, at))
+            spelled = [some, *decode_in_pieces(pa.chunked_array([some])).chunks]
+            if is_below(place, own):
+                below = place[len(own) :].strip("/")
+                start = f"{below}/" if below else ""
+                inside += [pc.binary_join_element_wise(start, each, "") for each in spelled]
+            elif _store_of(place) != _store_of(own):
+                unsure += spelled
+    return pa.concat_arrays(inside), pc.unique(pa.concat_arrays(unsure))
+
+
+def _place_of(folder: str) -> str | None:
+    try:
+        return canonical_place(parse_location(folder))
+    except DeltaError:
+        return None
+
+
+def _store_of(place: str) -> str:
+    """The file system or bucket of a canonical place."""
+    scheme, separator, rest = place.partition("://")
+    return f"{scheme}{separator}{rest.partition('/')[0]}" if separator else ""

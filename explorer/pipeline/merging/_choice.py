@@ -13,6 +13,7 @@ import pyarrow as pa
 from explorer.pipeline.merging._candidates import find_files
 from explorer.pipeline.merging._local_merge import LocalMerge
 from explorer.pipeline.merging._partners import facts_of, find_partners
+from explorer.pipeline.merging._spans import MergeSpans
 from explorer.pipeline.removing.workplace import MOST_BYTES
 from explorer.pipeline.writing.given_data import ArrowRows
 from explorer.progress import Watch
@@ -33,6 +34,8 @@ from explorer.writing.merging.keys import (
 )
 from explorer.writing.merging.resolving import ResolvedClause, ResolvedMerge, SourceColumn
 from explorer.writing.statements.change_statement import ChangeStatement
+
+_READING: Final = "Reading the source"
 
 _MOST_BYTES: Final = 64 * 2**20
 """Of a source that is merged in this process where nobody says where: all of it is in memory, and
@@ -71,14 +74,16 @@ class FewRows:
 
 
 def choose_local(
-    statement: ChangeStatement, merge: ResolvedMerge, rows: FewRows, watch: Watch, began: float
+    statement: ChangeStatement, merge: ResolvedMerge, rows: FewRows, watch: Watch, spans: MergeSpans
 ) -> LocalMerge | str:
     """The merge in this process, or why it is Spark's. Raises what `plan_gate` raises."""
     conditions = read_conditions(merge.on, merge.names)
     plans = local_plans(statement, merge, conditions)
     if isinstance(plans, str):
         return plans
-    source = rows.read()
+    watch.step(0, None, _READING)
+    with spans.reading_source():
+        source = rows.read()
     if source is None:
         return f"The source has more than {_MOST_BYTES:,} bytes."
     snapshot, where = statement.snapshot, None
@@ -99,7 +104,7 @@ def choose_local(
         candidates=candidates,
         plans=plans,
         watch=watch,
-        began=began,
+        spans=spans,
     )
 
 

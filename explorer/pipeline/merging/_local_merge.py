@@ -3,7 +3,6 @@ and every clause takes all of its rows, with all columns or away."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -14,9 +13,10 @@ import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from explorer.log.actions.columns import int64_column, string_column
-from explorer.pipeline.changing.beginning import check_removable, times
+from explorer.pipeline.changing.beginning import check_removable
 from explorer.pipeline.merging._pairs import several_partners
 from explorer.pipeline.merging._partners import Partners
+from explorer.pipeline.merging._spans import MergeSpans
 from explorer.pipeline.removing.attempts import leaving_nothing, remove_other_attempts
 from explorer.pipeline.removing.finding import count_rows
 from explorer.pipeline.removing.leaving import Leaving, find_leaving, let_leave
@@ -51,6 +51,7 @@ from explorer.writing.statements.options import WriteResult
 _PATH: Final = "_file_path"
 _INDEX: Final = "_row_index"
 _LABEL: Final = "Matching rows"
+_WRITING: Final = "Writing rows"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +75,7 @@ class LocalMerge:
     candidates: Candidates
     plans: Mapping[int, GatePlan]
     watch: Watch
-    began: float = field(default_factory=time.monotonic)
+    spans: MergeSpans = field(default_factory=MergeSpans)
 
     def run(self) -> WriteResult | Conflict:
         """Merge; raises as `SparkMerge.run`."""
@@ -85,9 +86,10 @@ class LocalMerge:
             check_removable(statement, candidates)
         with leaving_nothing(statement, place):
             taken, paired = self._match()
-            scanned = time.monotonic()
+            self.spans.scan_ended()
             leaving = find_leaving(candidates, self._found(taken))
             new = pc.filter(_numbers(self.source), pc.invert(pa.array(paired)))
+            self.watch.step(0, None, _WRITING)
             written = self._write(statement, taken, new, leaving)
             # vectors last: rows that cannot be written fail before there are any
             changes = replace(
@@ -99,7 +101,7 @@ class LocalMerge:
         )
         return statement.commit(
             changes,
-            {**metrics, **times(self.began, scanned)},
+            {**metrics, **self.spans.metrics()},
             validated=written.validated,
             marks=written.marks,
             problems=problems,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from explorer.errors import UnsupportedError
-from explorer.pipeline.changing.beginning import check_removable, times
+from explorer.pipeline.changing.beginning import check_removable
 from explorer.pipeline.jobs.watching_jobs import watched
 from explorer.pipeline.merging._candidates import find_files
 from explorer.pipeline.merging._choice import FewRows, local_plans
@@ -29,6 +28,7 @@ from explorer.pipeline.merging._pairs import (
 )
 from explorer.pipeline.merging._partners import find_partners
 from explorer.pipeline.merging._source import SparkSource, value_of
+from explorer.pipeline.merging._spans import MergeSpans
 from explorer.pipeline.native.pushdown import quoted
 from explorer.pipeline.native.rows import KeyRows
 from explorer.pipeline.reading.reading import plan_read
@@ -86,7 +86,7 @@ class SparkMerge:
     reads_target: bool
     may_work_here: bool
     watch: Watch
-    began: float = field(default_factory=time.monotonic)
+    spans: MergeSpans = field(default_factory=MergeSpans)
 
     def run(self) -> WriteResult | Conflict:
         """Merge; raises what the gate raises for a row, and `InvalidArgumentError` of kind
@@ -104,7 +104,7 @@ class SparkMerge:
             statement = statement.reading(self._reads(candidates))
             with self._pairs(candidates, where, conditions) as pairs:
                 found = self._find(pairs)
-                scanned = time.monotonic()
+                self.spans.scan_ended()
                 leaving = find_leaving(candidates, self._found(candidates, found))
                 written = self._write(statement, pairs, leaving, found)
             for number, item in enumerate(merge.clauses):
@@ -120,7 +120,7 @@ class SparkMerge:
         )
         return statement.commit(
             changes,
-            {**metrics, **times(self.began, scanned)},
+            {**metrics, **self.spans.metrics()},
             validated=written.validated,
             marks=written.marks,
             problems=problems,
@@ -149,7 +149,8 @@ class SparkMerge:
         plans = local_plans(statement, merge, conditions)
         if isinstance(plans, str):
             return None
-        rows = FewRows(given=source.collect(self.watch), has_to_fit=False).read()
+        with self.spans.reading_source():
+            rows = FewRows(given=source.collect(self.watch), has_to_fit=False).read()
         assert rows is not None
         return LocalMerge(
             statement=statement,
@@ -159,7 +160,7 @@ class SparkMerge:
             candidates=candidates,
             plans=plans,
             watch=self.watch,
-            began=self.began,
+            spans=self.spans,
         )
 
     def _reads(self, candidates: Candidates) -> ReadSet:

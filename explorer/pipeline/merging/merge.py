@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +12,7 @@ from uuid import uuid4
 from explorer.errors import UnsupportedError
 from explorer.pipeline.merging._choice import FewRows, choose_local
 from explorer.pipeline.merging._local_merge import LocalMerge
+from explorer.pipeline.merging._spans import MergeSpans
 from explorer.pipeline.removing.attempts import run_until_committed
 from explorer.pipeline.removing.workplace import Engine, check_engine
 from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, rows_given
@@ -197,7 +197,7 @@ class _Job:
     def run(self) -> WriteResult | Conflict:
         """Merge into the newest version."""
         merge = self.merge
-        began = time.monotonic()
+        spans = MergeSpans()
         merge.watch.step(0, None, _LABEL)
         statement = begin_change(merge.store, MERGE, merge.options)
         if is_done_already(statement):
@@ -215,7 +215,7 @@ class _Job:
                 kept_domains=change.kept_domains,
             )
         statement.check()
-        return self._run(statement, resolved, began)
+        return self._run(statement, resolved, spans)
 
     def _names(self, statement: ChangeStatement) -> Names:
         request = self.merge.request
@@ -228,7 +228,7 @@ class _Job:
         )
 
     def _run(
-        self, statement: ChangeStatement, resolved: ResolvedMerge, began: float
+        self, statement: ChangeStatement, resolved: ResolvedMerge, spans: MergeSpans
     ) -> WriteResult | Conflict:
         merge, rows = self.merge, self.rows
         if merge.engine == "spark" or self.source is not None:
@@ -237,7 +237,7 @@ class _Job:
             local = "The rows are those of a DataFrame of Spark."
         else:
             few = self.few = self.few or FewRows(given=rows, has_to_fit=merge.engine != "local")
-            local = choose_local(statement, resolved, few, merge.watch, began)
+            local = choose_local(statement, resolved, few, merge.watch, spans)
             self.rows = few.given
         if isinstance(local, LocalMerge):
             return local.run()
@@ -251,14 +251,16 @@ class _Job:
         # nobody who merges a few rows of Arrow has to have pyspark
         from explorer.pipeline.merging._spark_merge import SparkMerge  # noqa: PLC0415
 
+        with spans.reading_source():
+            source = self._source(resolved)
         return SparkMerge(
             statement=statement,
             merge=resolved,
-            source=self._source(resolved),
+            source=source,
             reads_target=bool(self.reads_target),
             may_work_here=merge.engine == "auto" and isinstance(rows, SparkRows),
             watch=merge.watch,
-            began=began,
+            spans=spans,
         ).run()
 
     def _source(self, resolved: ResolvedMerge) -> SparkSource:

@@ -16,7 +16,7 @@ from explorer.log.reconcile.key_columns import keys_of
 from explorer.pipeline.removing._record_tasks import RecordRows
 from explorer.pipeline.removing.workplace import Workplace
 from explorer.pipeline.rewrite.rewrite import Rewrite, rewrite_groups
-from explorer.pipeline.rewrite.write_files import GROUP, NUM_TARGETS, TARGET
+from explorer.pipeline.rewrite.write_files import GROUP, NUM_TARGETS, STATS, TARGET
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS
 from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.rows.stored_rows import rows_to_change
@@ -39,6 +39,9 @@ from explorer.writing.files.row_files import WRITTEN_ROWS, change_data_form
 from explorer.writing.statements.change_statement import ChangeStatement
 
 _COPYING: Final = "Copying the rows that stay"
+_MOST_COPIED_AROUND: Final = 1024
+"""Rows of one file that may leave it while pages without them are copied as they are."""
+
 _RECORDING: Final = "Writing change data"
 
 
@@ -135,7 +138,7 @@ def let_leave(
         return RowChanges(removed=pa.concat_tables(gone), feed=feed)
     positions = found.column(POSITIONS).to_pylist()
     if leaving.copies:
-        copied = _copy(statement, place, found, inline_vectors(snapshot, live, positions))
+        copied = _copy(statement, place, found, live)
         return RowChanges(removed=pa.concat_tables([*gone, live]), copied=copied, feed=feed)
     counts = found.column("num_physical").to_pylist()
     store = statement.target.store
@@ -171,8 +174,15 @@ def record_rows(
 def _copy(
     statement: ChangeStatement, place: Workplace, found: pa.Table, live: pa.Table
 ) -> pa.Table:
-    """New files with the rows that vectors of `live` leave, one for each file."""
+    """New files with the rows of `live` files that were not found, one for each file."""
     snapshot, count = statement.snapshot, live.num_rows
+    # where rows are hidden already, statistics are of others too
+    is_exact = pc.and_(
+        pc.is_null(live.column("deletion_vector")),
+        pc.less_equal(found.column("num_found"), _MOST_COPIED_AROUND),
+    )
+    stats = pc.if_else(is_exact, live.column("stats"), pa.scalar(None, pa.string()))
+    live = inline_vectors(snapshot, live, found.column(POSITIONS).to_pylist())
     values = live.column("partition_values").to_pylist()
     targets = []
     for number, pairs in enumerate(values):
@@ -186,6 +196,7 @@ def _copy(
         (GROUP, groups),
         (TARGET, string_column(targets)),
         (NUM_TARGETS, int32_column([1] * count)),
+        (STATS, stats),
     ):
         files = files.append_column(name, column)
     wanted = Rewrite(snapshot=snapshot, files=files)

@@ -54,7 +54,8 @@ _LABEL: Final = "Writing rows again"
 class Rewrite:
     """What is written again: `files` of `snapshot`, with the columns `FILE_COLUMNS`,
     `NUM_RECORDS`, `GROUP`, `TARGET` (what the names of the group's new files begin with, below
-    the table's root) and `NUM_TARGETS` (how many there should be, where rows are ordered).
+    the table's root) and `NUM_TARGETS` (how many there should be, where rows are ordered); perhaps
+    `STATS`.
     """
 
     snapshot: Snapshot

@@ -18,22 +18,28 @@ from explorer.log.plain_arrays import build_array
 from explorer.pipeline.rewrite.curve import MeasuredOrder, column_at
 from explorer.pipeline.tasks.attempts import attempt_number, run_number
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS, Batches, ReadFiles
-from explorer.rows.data_file.data_file import FILE_COLUMNS
+from explorer.rows.data_file.data_file import FILE_COLUMNS, data_files
+from explorer.rows.data_file.deletion_vectors import read_deletion_vector
 from explorer.rows.request import RowRequest
 from explorer.storage.parquet.threaded_writer import EncodingThreads
 from explorer.storage.ports import WriteStore
+from explorer.writing.files.copied_file import copy_without
 from explorer.writing.files.file_form import FileForm
 from explorer.writing.files.new_file import NewFile, WrittenFile, told
 
 GROUP: Final = "group"
 TARGET: Final = "target"
 NUM_TARGETS: Final = "num_targets"
+STATS: Final = "stats"
+"""Where a file of a group may be copied without its hidden rows: its statistics, exact for all of
+its rows; null where it may not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewriteFiles:
     """Writes the live rows of a group again: files with the columns `FILE_COLUMNS`,
-    `NUM_RECORDS`, `GROUP`, `TARGET` and `NUM_TARGETS`, which are the same in all rows.
+    `NUM_RECORDS`, `GROUP`, `TARGET` and `NUM_TARGETS`, which are the same in all rows, and
+    perhaps `STATS`.
 
     With an order the whole group is held in memory. `in_threads` encodes columns side by side,
     which helps where no other tasks have the other cores.
@@ -48,6 +54,9 @@ class RewriteFiles:
     def __call__(self, files: pa.Table) -> Batches:
         """Rows with the schema `WRITTEN`."""
         group, target, count = (files.column(name)[0].as_py() for name in _OF_GROUP)
+        if (copied := self._copied(files, self.form.path(target, run_number(), 0))) is not None:
+            yield told(group, attempt_number(), [copied], copied.num_rows)
+            return
         read = ReadFiles(store=self.store, request=self.request)
         rows = _CountedRows(read(files.select([*FILE_COLUMNS, NUM_RECORDS])), self.form.schema)
         run = run_number()
@@ -61,6 +70,25 @@ class RewriteFiles:
                 written = list(self._in_order(rows, target, run, count, threads))
         made = [file for file in written if file.num_rows]
         yield told(group, attempt_number(), made, rows.count)
+
+    def _copied(self, files: pa.Table, path: str) -> WrittenFile | None:
+        """A single file without its hidden rows, where most of its bytes can be copied."""
+        stats = files.column(STATS)[0].as_py() if STATS in files.schema.names else None
+        if stats is None or files.num_rows != 1 or self.order is not None:
+            return None
+        (file,) = data_files(files)
+        if file.deletion_vector is None:
+            return None
+        hidden = read_deletion_vector(self.store, file.deletion_vector)
+        return copy_without(
+            self.store,
+            path,
+            file,
+            hidden,
+            request=self.request,
+            form=self.form,
+            stats=stats,
+        )
 
     def _in_one_file(
         self, rows: Iterable[pa.Table], path: str, threads: EncodingThreads | None

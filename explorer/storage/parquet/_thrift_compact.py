@@ -40,6 +40,13 @@ def parse_struct(data: bytes) -> Struct:
     return found
 
 
+def parse_struct_at(data: bytes, at: int) -> tuple[Struct, int]:
+    """The struct that begins at a place, and where it ends; raises `ValueError` where it is none,
+    and `IndexError` where the bytes end too early."""
+    reader = _Reader(data, at)
+    return reader.struct(0), reader.place
+
+
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
     """The number without a sign that begins at a place, and where it ends; raises `ValueError`
     for one of more than 64 bits, of which other readers keep a part, and `IndexError` where the
@@ -57,6 +64,13 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
     return value, at + 1
 
 
+def render_varint(value: int) -> bytes:
+    """The way back from `read_varint`, for a number without a sign."""
+    out = bytearray()
+    _render_varint(out, value)
+    return bytes(out)
+
+
 def render_struct(struct: Struct) -> bytes:
     """The shortest way to write `struct`: what writers of Parquet files write."""
     out = bytearray()
@@ -71,9 +85,13 @@ class _Reader:
     Every value takes at least one byte, so that no claimed count outlasts them.
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, at: int = 0) -> None:
         self._data = data
-        self._at = 0
+        self._at = at
+
+    @property
+    def place(self) -> int:
+        return self._at
 
     def is_at_end(self) -> bool:
         return self._at == len(self._data)

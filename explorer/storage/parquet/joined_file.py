@@ -53,12 +53,12 @@ _PATH, _PLAIN_SIZE, _SIZE, _DATA_PAGE, _INDEX_PAGE, _DICTIONARY_PAGE, _BLOOM_FIL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """One leaf of some rows, encoded: `data` are its pages, `entry` its `ColumnChunk` as if
-    they began at the byte `start`."""
+    """One leaf of some rows, encoded: `data` are its pages, in any number of parts, `entry` its
+    `ColumnChunk` as if they began at the byte `start`."""
 
     path: LeafPath
     num_rows: int
-    data: pa.Buffer
+    data: Iterable[pa.Buffer | bytes]
     start: int
     entry: Struct
 
@@ -80,6 +80,15 @@ def split_file(file: pa.Buffer) -> tuple[Chunk, ...]:
     return tuple(_chunk(file, entry, group[_ROWS][1]) for entry in _list(group, _COLUMNS))
 
 
+def place_of(entry: Struct) -> tuple[int, int]:
+    """Where the pages of a `ColumnChunk` begin and end; raises `KeyError` where it does not say."""
+    body = entry[_META_DATA][1]
+    start: int = body[_DATA_PAGE][1]
+    if _DICTIONARY_PAGE in body:
+        start = min(start, body[_DICTIONARY_PAGE][1])
+    return start, start + body[_SIZE][1]
+
+
 class ChunkSink(Protocol):
     """A binary file that is written from its beginning."""
 
@@ -95,14 +104,14 @@ class ChunkSink(Protocol):
 class JoinedFile:
     """A Parquet file that is written chunk after chunk.
 
-    `sink` is at its beginning; `schema` and `settings` are what a `ParquetOutput` would be
-    given. What is written is a file once `finish` was called.
+    `sink` is at its beginning; `footer` is that of a file with this schema, whose row groups do
+    not count. What is written is a file once `finish` was called.
     """
 
-    def __init__(self, sink: ChunkSink, schema: pa.Schema, settings: WriterSettings) -> None:
+    def __init__(self, sink: ChunkSink, footer: Struct) -> None:
         self._sink = sink
-        self._footer = _empty_footer(schema, settings)
-        self._leaves = _leaf_paths(self._footer)
+        self._footer = footer
+        self._leaves = leaf_paths(footer)
         self._groups: list[Struct] = []
         sink.write(_MAGIC)
 
@@ -129,7 +138,8 @@ class JoinedFile:
 
     def _write_chunk(self, chunk: Chunk) -> Struct:
         entry = _moved(chunk.entry, self._sink.tell() - chunk.start)
-        self._sink.write(chunk.data)
+        for part in chunk.data:
+            self._sink.write(part)
         return entry
 
     def finish(self) -> None:
@@ -160,7 +170,8 @@ def _check_places(end: bytes, written: int) -> None:
         raise ValueError("bytes that belong to no column chunk")
 
 
-def _empty_footer(schema: pa.Schema, settings: WriterSettings) -> Struct:
+def empty_footer(schema: pa.Schema, settings: WriterSettings) -> Struct:
+    """The footer of a file without rows that a `ParquetOutput` would write."""
     sink = pa.BufferOutputStream()
     with ParquetOutput(sink, schema, settings):
         pass
@@ -175,7 +186,7 @@ def _parse_footer(file: pa.Buffer) -> Struct:
     return parse_struct(file.slice(file.size - 8 - length, length).to_pybytes())
 
 
-def _leaf_paths(footer: Struct) -> list[LeafPath]:
+def leaf_paths(footer: Struct) -> list[LeafPath]:
     """The leaves of a schema, which is written parents first."""
     elements = iter(_list(footer, _SCHEMA))
 
@@ -193,16 +204,14 @@ def _leaf_paths(footer: Struct) -> list[LeafPath]:
 
 def _chunk(file: pa.Buffer, entry: Struct, num_rows: int) -> Chunk:
     body = entry[_META_DATA][1]
-    start = body[_DATA_PAGE][1]
-    if _DICTIONARY_PAGE in body:
-        start = min(start, body[_DICTIONARY_PAGE][1])
+    start, end = place_of(entry)
     has_more_places = entry.keys() != {_PLACE, _META_DATA} or entry[_PLACE][1]
     if has_more_places or not body.keys().isdisjoint({_INDEX_PAGE, _BLOOM_FILTER}):
         raise ValueError("a chunk with more than pages")
     return Chunk(
         path=tuple(body[_PATH][1][1]),
         num_rows=num_rows,
-        data=file.slice(start, body[_SIZE][1]),
+        data=(file.slice(start, end - start),),
         start=start,
         entry=entry,
     )

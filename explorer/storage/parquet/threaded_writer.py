@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
-from explorer.storage.parquet.joined_file import Chunk, ChunkSink, JoinedFile, encode_chunks
+from explorer.storage.parquet.joined_file import (
+    Chunk,
+    ChunkSink,
+    JoinedFile,
+    empty_footer,
+    encode_chunks,
+)
 from explorer.storage.parquet.writer import ROWS_PER_GROUP, WriterSettings
 
 if TYPE_CHECKING:
@@ -55,7 +61,7 @@ class ThreadedOutput:
         self, sink: ChunkSink, schema: pa.Schema, settings: WriterSettings, threads: EncodingThreads
     ) -> None:
         self._threads, self._settings = threads, settings
-        self._file = JoinedFile(sink, schema, settings)
+        self._file = JoinedFile(sink, empty_footer(schema, settings))
         self._jobs: _Jobs = []
         self._num_rows = 0
         self.waiting_bytes = 0

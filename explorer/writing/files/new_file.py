@@ -176,7 +176,7 @@ class NewFile:
 
     def _begin(self, rows: pa.Table) -> ParquetOutput | ThreadedOutput:
         self._open = stack = contextlib.ExitStack()
-        self._sink = sink = stack.enter_context(_output(self._store, self.path))
+        self._sink = sink = stack.enter_context(new_output(self._store, self.path))
         settings = WriterSettings(
             codec=self._form.codec,
             page_version=self._form.page_version,
@@ -195,7 +195,7 @@ class NewFile:
 
 
 @contextlib.contextmanager
-def _output(store: WriteStore, path: str) -> Iterator[Any]:
+def new_output(store: WriteStore, path: str) -> Iterator[Any]:
     """What a file is written through; it is there once the block has ended well."""
     if offers(store, OutputStore):
         with store.open_output(path) as sink:

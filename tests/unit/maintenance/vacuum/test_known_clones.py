@@ -111,6 +111,33 @@ def test_a_clone_that_names_the_table_through_a_link_is_known(source: Path) -> N
     assert message.startswith("2 files are needed by 1 shallow clone of the table")
 
 
+def test_a_clone_of_a_copy_is_none_of_the_table(source: Path) -> None:
+    twin = Path(shutil.copytree(source, source.parent / "twin"))
+    pipeline.clone(twin, source.parent / "clone")  # of files with the same names
+    pipeline.write(pa.table({"id": [5]}), source, mode="overwrite")
+    pipeline.write(pa.table({"id": [5]}), twin, mode="overwrite")
+    assert said(planned(source)) == []
+    [(message, _)] = said(planned(twin))
+    assert message.startswith("2 files are needed by 1 shallow clone")
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_clone_is_known_whose_first_commit_says_so_late_or_not_at_all(
+    source: Path, is_told: bool
+) -> None:
+    clone = source.parent / "clone"
+    pipeline.clone(source, clone)
+    first = clone / "_delta_log" / f"{0:020}.json"
+    info, *lines = first.read_text("utf-8").splitlines()
+    assert "CLONE" in info
+    if is_told:
+        lines = [*lines, '{"txn":{"appId":"' + "x" * 2**17 + '","version":1}}', info]
+    first.write_text("\n".join(lines), "utf-8")
+    pipeline.write(pa.table({"id": [5]}), source, mode="overwrite")
+    [(message, _)] = said(planned(source))
+    assert message.startswith("2 files are needed by 1 shallow clone")
+
+
 def test_a_store_that_fails_is_not_taken_for_one_without_clones(
     source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from explorer.log.checkpoint_writing._checked_output import CheckedOutput
 from explorer.storage.parquet.joined_file import (
     Chunk,
     JoinedFile,
+    empty_footer,
     encode_chunks,
     split_file,
 )
@@ -62,7 +63,7 @@ _rows = st.fixed_dictionaries(
 def _join(groups: Sequence[Sequence[pa.Table]], schema: pa.Schema = _SCHEMA) -> bytes:
     """A file of row groups, each of tables with some of the columns."""
     held = io.BytesIO()
-    file = JoinedFile(CheckedOutput(held), schema, _SETTINGS)
+    file = JoinedFile(CheckedOutput(held), empty_footer(schema, _SETTINGS))
     for tables in groups:
         file.write_group([chunk for table in tables for chunk in encode_chunks(table, _SETTINGS)])
     file.finish()
@@ -109,7 +110,7 @@ def test_chunk_can_stand_in_several_row_groups() -> None:
     same = encode_chunks(pa.table({"t": pa.nulls(5, pa.string())}), _SETTINGS)
     held = io.BytesIO()
     schema = pa.schema([("t", pa.string()), ("n", pa.int64())])
-    file = JoinedFile(CheckedOutput(held), schema, _SETTINGS)
+    file = JoinedFile(CheckedOutput(held), empty_footer(schema, _SETTINGS))
     for start in range(3):
         numbers = pa.table({"n": pa.array(range(start, start + 5))})
         assert file.write_group([*encode_chunks(numbers, _SETTINGS), *same]) == 5
@@ -144,14 +145,14 @@ def _chunks(count: int, *names: str) -> list[Chunk]:
 )
 def test_row_group_of_other_leaves_or_rows_is_refused(chunks: list[Chunk]) -> None:
     schema = pa.schema([("t", pa.string()), ("u", pa.string())])
-    file = JoinedFile(CheckedOutput(io.BytesIO()), schema, _SETTINGS)
+    file = JoinedFile(CheckedOutput(io.BytesIO()), empty_footer(schema, _SETTINGS))
     with pytest.raises(ValueError, match=r"\w"):
         file.write_group(chunks)
 
 
 def test_bytes_between_the_chunks_are_refused() -> None:
     sink = CheckedOutput(io.BytesIO())
-    file = JoinedFile(sink, pa.schema([("t", pa.string())]), _SETTINGS)
+    file = JoinedFile(sink, empty_footer(pa.schema([("t", pa.string())]), _SETTINGS))
     file.write_group(_chunks(3, "t"))
     sink.write(b"?")
     file.write_group(_chunks(3, "t"))
@@ -161,7 +162,7 @@ def test_bytes_between_the_chunks_are_refused() -> None:
 
 def test_bytes_after_the_last_chunk_are_refused() -> None:
     sink = CheckedOutput(io.BytesIO())
-    file = JoinedFile(sink, pa.schema([("t", pa.string())]), _SETTINGS)
+    file = JoinedFile(sink, empty_footer(pa.schema([("t", pa.string())]), _SETTINGS))
     file.write_group(_chunks(3, "t"))
     sink.write(b"?")
     with pytest.raises(ValueError, match="belong to no column chunk"):

@@ -250,3 +250,14 @@ def test_a_merge_that_is_refused_leaves_no_vector(
     assert files_of(place) == before
     merge.when_matched_delete().execute()
     assert any(name.endswith(".bin") for name in files_of(place) - before)
+
+
+def test_the_parts_of_a_merge_are_told_apart(place: Path) -> None:
+    told: list[str] = []
+    merge = merging(place, table([{"key": 3}]), progress=lambda one: told.append(one.label))
+    metrics = merge.when_matched_delete().execute().metrics
+    parts = ("materializeSourceTimeMs", "scanTimeMs", "rewriteTimeMs")
+    # each is rounded
+    assert abs(sum(metrics[name] for name in parts) - metrics["executionTimeMs"]) <= len(parts)
+    labels = ("Reading the source", "Matching rows", "Writing rows")
+    assert [label for label in dict.fromkeys(told) if label in labels] == list(labels)
