@@ -132,9 +132,12 @@ def _changed(
     try:
         result = change.run(table.place, **engine)
     except UnsupportedError as error:
-        if error.kind != "missing_dependency" or engine["engine"] == "spark":
+        # Spark cannot be handed a variant of a row that stays (docs/limits.md)
+        is_limit = kind == "merge" and "variant" in json.dumps(table.fields)
+        is_for_spark = error.kind == "missing_dependency" and engine["engine"] != "spark"
+        if not is_for_spark and not (is_limit and "Rows with variants" in str(error)):
             raise
-        # it is for Spark, and nothing was begun
+        # nothing was begun
         assert files_of(table.place) == files
         return None
     assert result.problems == (), result.problems
