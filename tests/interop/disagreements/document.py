@@ -67,26 +67,27 @@ checkpoints without statistics in JSON (`delta.checkpoint.writeStatsAsJson` = `f
 
 The same statement on two copies of a table, by us and by delta-spark, leaves the same rows, \
 schema, protocol, properties, bounds, change feed, row ids and numbers of identity columns \
-(`test_write_twins.py`: twenty kinds of tables by six statements, one of them each day; 14 more by \
-name on 27 November 2026), with two exceptions. Where it overwrites the schema and nobody names partition columns, delta-spark leaves \
-a table without any, and where it overwrites a whole clustered table by its path, one that is \
-clustered by no column. We keep both, as `deltalake` keeps partition columns.
-"""
+(`test_write_twins.py`: twenty kinds of tables by six statements, one of them each day; 14 more \
+by name on 27 November 2026), with two exceptions. Where it overwrites the schema and nobody \
+names partition columns, delta-spark leaves a table without any, and where it overwrites a whole \
+clustered table by its path, one that is clustered by no column. We keep both, as `deltalake` \
+keeps partition columns."""
 
 
 _CHANGED = """\
 ## What we change
 
-Each table of the corpus that may be changed gets a delete of about a tenth of its rows, an update \
-and a merge, on copies with 20 and with 20,000 rows more (`tests/interop/test_changed_corpus.py`). \
-A plain list says which rows have to be there, and what the change data feed has to tell. What \
-forbids a statement is named by its refusal; tables whose data files are not shipped, and one of a \
-million rows, get other rows first. A part runs each day, all by `DELTA_EXPLORER_EVERYTHING=1`. On \
-27 November 2026 all six statements of 24 of the 124 tables, drawn by `random.Random(20784).sample`, \
-ran half here and half on Spark, each read by delta-spark (`DELTA_EXPLORER_EVERYTHING=1 ./run tests \
-tests/interop/test_changed_corpus.py -k spark_changes`): all passed, two of them once their tests \
-were mended. Rows of `kernel-unshredded-variant` are not merged on Spark, because rows with variants \
-are not [merged](merging.md) there.
+Each table of the corpus that may be changed gets a delete of about a tenth of its rows, an \
+update and a merge, on copies with 20 and with 20,000 rows more \
+(`tests/interop/test_changed_corpus.py`). A plain list says which rows have to be there, and what \
+the change data feed has to tell. What forbids a statement is named by its refusal; tables whose \
+data files are not shipped, and one of a million rows, get other rows first. A part runs each \
+day, all by `DELTA_EXPLORER_EVERYTHING=1`. On 27 November 2026 all six statements of 24 of the \
+124 tables, drawn by `random.Random(20784).sample`, ran half here and half on Spark, each read by \
+delta-spark (`DELTA_EXPLORER_EVERYTHING=1 ./run tests tests/interop/test_changed_corpus.py -k \
+spark_changes`): all passed, two of them once their tests were mended. Rows of \
+`kernel-unshredded-variant` are not merged on Spark, because rows with variants are not \
+[merged](merging.md) there.
 
 | Reader | Rows read otherwise | What it refuses |
 |---|--:|---|
