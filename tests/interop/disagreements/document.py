@@ -71,7 +71,8 @@ schema, protocol, properties, bounds, change feed, row ids and numbers of identi
 by name on 27 November 2026), with two exceptions. Where it overwrites the schema and nobody \
 names partition columns, delta-spark leaves a table without any, and where it overwrites a whole \
 clustered table by its path, one that is clustered by no column. We keep both, as `deltalake` \
-keeps partition columns."""
+keeps partition columns.
+"""
 
 
 _CHANGED = """\
