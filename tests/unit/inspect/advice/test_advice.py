@@ -13,7 +13,7 @@ import explorer.inspect as look
 from explorer.cli.main import run
 from explorer.errors import StorageError
 from explorer.inspect.advice import advice as asking
-from tests.tables import PROTOCOL, LogFolder, add, metadata
+from tests.tables import PROTOCOL, LogFolder, add, metadata, vector
 
 RETENTIONS = {"delta.logRetentionDuration": "interval 30 days"}
 
@@ -58,6 +58,21 @@ def test_many_small_files_ask_for_a_compaction_with_its_cost_and_benefit(tmp_pat
     assert (step.operation, dict(step.arguments)) == ("optimize", {"what": "compact"})
     assert step.cost == "Rewrites 120.0 KiB."
     assert step.benefit == "119 fewer files to open."
+
+
+@pytest.mark.parametrize(
+    ("hidden", "asks"), [(19, False), (20, True), (30, True)], ids=["few", "just", "many"]
+)
+def test_vectors_that_hide_a_twentieth_of_all_rows_ask_for_a_purge(
+    hidden: int, asks: bool, tmp_path: Path
+) -> None:
+    log = LogFolder(tmp_path / "orders")
+    size, stats = 2**30, json.dumps({"numRecords": 100})
+    adds = [add(f"{number}.parquet", size=size, stats=stats) for number in range(3)]
+    adds.append(add("3.parquet", size=size, stats=stats, deletionVector=vector(cardinality=hidden)))
+    log.commit(0, [PROTOCOL, metadata(), *adds])
+    found = look.advice_by_log(explorer.open_table(log.root)).steps
+    assert [step.source for step in found] == (["vectors"] if asks else [])
 
 
 def test_more_things_than_are_shown_are_counted(tmp_path: Path) -> None:
