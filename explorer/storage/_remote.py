@@ -56,7 +56,7 @@ class RemoteStore:
                 location.target,
                 use_listings_cache=False,
                 skip_instance_cache=True,
-                **storage_options,
+                **_with_connections(location.scheme, storage_options),
             )
         except ImportError as error:
             raise _missing(location) from error
@@ -79,6 +79,7 @@ class RemoteStore:
                 remedy="Check the address, the network and the credentials, then try again.",
             ) from None  # its words may hold the token, and a traceback would show them
         self._fs: Any = file_system
+        self._whole = _in_one_request(file_system)
         self._root = str(root).rstrip("/")
 
     def __repr__(self) -> str:
@@ -211,7 +212,7 @@ class RemoteStore:
             full = self._full(path)
             if limit is None:
                 # no range: that of an empty object would be refused
-                return bytes(self._fs.cat_file(full))
+                return bytes(self._fs.cat_file(full, **self._whole))
             try:
                 return bytes(self._fs.cat_file(full, start=0, end=limit))
             except (FileNotFoundError, NotADirectoryError, PermissionError):
@@ -241,6 +242,25 @@ class RemoteStore:
     def open_input(self, path: str) -> pa.NativeFile:
         """The object for random access, a range of it at a time."""
         return pa.PythonFile(RangedFile(self, path, self.stat(path).size), mode="r")
+
+
+def _with_connections(scheme: str, storage_options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options, with as many connections as there are requests at once, where they do not say:
+    the client of S3 keeps ten, so that requests of small objects would wait for each other."""
+    kept: Any = storage_options.get("config_kwargs") or {}
+    accepted = inspect.signature(fsspec.get_filesystem_class(scheme).__init__).parameters
+    if "config_kwargs" not in accepted or not isinstance(kept, Mapping):
+        return dict(storage_options)
+    connections = {"max_pool_connections": MOST_CONCURRENT}
+    return {**storage_options, "config_kwargs": {**connections, **kept}}
+
+
+def _in_one_request(file_system: Any) -> dict[str, int]:
+    """How a whole object is asked for: s3fs asks for its size before, to fetch a large one in
+    parts, which doubles the time that a small one takes."""
+    asked = getattr(file_system, "_cat_file", file_system.cat_file)
+    can_divide = {"chunksize", "max_concurrency"} <= inspect.signature(asked).parameters.keys()
+    return {"max_concurrency": 1} if can_divide else {}
 
 
 def _missing(location: Location) -> UnsupportedError:

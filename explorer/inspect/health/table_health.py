@@ -60,6 +60,7 @@ from explorer.log.actions.columns import (
 from explorer.log.checkpoint.read import read_checkpoint
 from explorer.log.commits.commit_info import read_provenance
 from explorer.log.folder.last_checkpoint import read_hint, validate_hint
+from explorer.log.folder.listing import one_moment
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
@@ -219,7 +220,11 @@ class _Look:
 
 
 def _look(table: Table, now: datetime | str | None, watch: Watch, limit: int | None) -> _Look:
-    now_ms = parse_now(now)
+    with one_moment():
+        return _look_now(table, parse_now(now), watch, limit)
+
+
+def _look_now(table: Table, now_ms: int, watch: Watch, limit: int | None) -> _Look:
     watch.step(0, None, "Listing the log")
     listing = table.listing()
     files = log_files(table)

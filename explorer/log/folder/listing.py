@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -173,7 +175,16 @@ class KeptListing:
         return 0 if kept is None else _VERSION_BYTES * _num_versions(kept[1])
 
     def list_log(self, store: ReadStore) -> LogListing:
-        """As the function of that name; the one that is kept where it holds still."""
+        """As the function of that name; the one that is kept where it holds still, or of the
+        moment that `one_moment` is about."""
+        listed = _LISTED.get()
+        if listed is None:
+            return self._list_log(store)
+        if self not in listed:
+            listed[self] = self._list_log(store)
+        return listed[self]
+
+    def _list_log(self, store: ReadStore) -> LogListing:
         now_ns = self._clock()
         if not offers(store, StampedStore):
             return list_log(store)
@@ -192,6 +203,21 @@ class KeptListing:
     def release(self) -> None:
         """Give it back, or give it up: what was listed turned out to be gone."""
         self._kept = None
+        (_LISTED.get() or {}).pop(self, None)
+
+
+_LISTED: ContextVar[dict[KeptListing, LogListing] | None] = ContextVar("listed", default=None)
+
+
+@contextmanager
+def one_moment() -> Iterator[None]:
+    """Within it this thread lists each log once, so that all answers are about one moment, and a
+    store is not asked again for what it has just told."""
+    token = _LISTED.set({})
+    try:
+        yield
+    finally:
+        _LISTED.reset(token)
 
 
 def _num_versions(listing: LogListing) -> int:

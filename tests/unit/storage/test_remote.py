@@ -259,6 +259,39 @@ def test_listings_are_not_cached_by_the_implementation(keeper: type[_Keeper]) ->
     assert keeper.made[0].options["use_listings_cache"] is False
 
 
+class _Body:
+    """What S3 sends."""
+
+    async def read(self) -> bytes:
+        return b"{}"
+
+    def close(self) -> None:
+        """It was read."""
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"), [({}, 32), ({"max_pool_connections": 4}, 4)], ids=["ours", "the caller's"]
+)
+def test_an_object_of_s3_is_read_by_one_request_beside_many_others(
+    given: dict[str, int], kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    async def call(_: Any, method: str, *__: Any, **___: Any) -> dict[str, _Body]:
+        asked.append(method)
+        return {"Body": _Body()}
+
+    monkeypatch.setattr("s3fs.S3FileSystem._call_s3", call)
+    options: dict[str, Any] = {"key": "k", "secret": "s"} | (
+        {"config_kwargs": given} if given else {}
+    )
+    store: Any = open_read_store("s3://bucket/t", options)
+    assert store.read("_delta_log/0.json") == b"{}"
+    assert asked == ["get_object"]
+    assert store._fs.config_kwargs["max_pool_connections"] == kept
+    assert options.get("config_kwargs", {}) == given
+
+
 def test_secrets_are_never_shown(keeper: type[_Keeper]) -> None:
     place = "keeper://user:hunter2@t?sig=hunter2"
     store = open_read_store(place, {"key": "hunter2"})

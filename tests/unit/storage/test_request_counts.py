@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import explorer
+import explorer.inspect as look
 from explorer.errors import CorruptLogError
 from tests.object_store import Bucket, counts_of, open_counted, reads_of
 from tests.tables import (
@@ -294,3 +295,12 @@ def test_planning_a_scan_reads_columns_of_the_checkpoint_alone(tmp_path: Path) -
     # keys, what else is said of files, and the text of the statistics, which are not parsed
     assert counts_of(bucket, lambda: explorer.plan_scan(snapshot, "id > 5")) == {"range": 3}
     assert bucket.counts(".checkpoint.parquet") == {"range": 3}
+
+
+def test_health_lists_the_log_once_for_its_answers_and_once_for_its_sizes(tmp_path: Path) -> None:
+    bucket = _checkpointed(tmp_path / "t", "classic")
+    table = explorer.open_table("counted://t", bucket.options)
+    bucket.forget()
+    look.log_health(table)
+    # the two folders within the log are not there
+    assert bucket.counts()["list"] == 4
