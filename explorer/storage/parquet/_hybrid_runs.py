@@ -50,7 +50,7 @@ def decode_runs(data: bytes, width: int, count: int) -> Numbers:
 
 
 def encode_runs(values: Numbers, width: int) -> bytes:
-    """The way back: one run where all numbers are the same, else packed ones."""
+    """The inverse: one run where all numbers are the same, else packed ones."""
     if not len(values):
         return b""
     if not width or (values == values[0]).all():

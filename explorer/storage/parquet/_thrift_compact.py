@@ -65,7 +65,7 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def render_varint(value: int) -> bytes:
-    """The way back from `read_varint`, for a number without a sign."""
+    """The inverse of `read_varint`, for a number without a sign."""
     out = bytearray()
     _render_varint(out, value)
     return bytes(out)
