@@ -324,7 +324,10 @@ def answers_kept() -> Iterator[None]:
         patch.setattr(
             checkpoint_encoding, "encode_chunks", _encoded_once(joined_file.encode_chunks)
         )
-        patch.setattr(joined_file, "_empty_footer", _encoded_once(joined_file._empty_footer))
+        patch.setattr(
+            "explorer.log.checkpoint_writing._checkpoint_files.empty_footer",
+            _encoded_once(joined_file.empty_footer),
+        )
         # what the footer and the pages of a checkpoint claim
         patch.setattr(ParquetSource, "check_pages", _pages_once(ParquetSource.check_pages))
         patch.setattr(parquet_bytes, "read_claims", _of_source(read_claims))

@@ -138,7 +138,8 @@ def _vector_frame(files: pa.Table) -> pa.Table:
     fits = pc.coalesce(pc.less_equal(cardinality, records), TRUE)
     fits = pc.coalesce(pc.and_(pc.greater_equal(cardinality, ZERO), fits), FALSE)
     counted = pc.and_(fits, pc.coalesce(pc.greater(records, ZERO), FALSE))
-    share = pc.divide(pc.cast(cardinality, pa.float64()), pc.cast(records, pa.float64()))
+    # counts beyond 2**53 are rounded, like every share of them
+    share = pc.divide(*(pc.cast(one, pa.float64(), safe=False) for one in (cardinality, records)))
     places, problems = _places(parts)
     columns = {
         **parts,
