@@ -116,6 +116,8 @@ def _ranked_texts(
     for step in range(0, _MOST_WORDS * _WORD, _WORD):
         some = _words(held, starts[left] + step, lengths[left] - step)
         ranks, many = _dense(some)
+        # a text that has ended is less than those that go on after the same bytes
+        ranks, many = ranks + 1, many + 1
         if span * many >= _MOST:
             numbers, span = _dense(numbers)
         numbers *= many

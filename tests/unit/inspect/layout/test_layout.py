@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import explorer
@@ -259,6 +259,8 @@ _TEXTS = st.one_of(
     ),
     st.text("ab\0", max_size=3).map(lambda end: f"eight by eight, and {end}"),
     st.sampled_from(["x" * 64, "x" * 64 + "a", "x" * 64 + "b", "x" * 72]),
+    # texts that end where others go on, eight bytes after eight bytes
+    st.builds(lambda sign, count: sign * count, st.sampled_from("vw"), st.integers(6, 26)),
 )
 
 
@@ -268,6 +270,7 @@ _TEXTS = st.one_of(
     st.lists(st.tuples(st.integers(0, 2), _TEXTS, _TEXTS), min_size=1, max_size=12),
     st.sampled_from([1, 2**40, 2**59]),
 )
+@example(files=[(0, "v", "w" * 8), (0, "w" * 16, "w" * 24), (0, "w" * 17, "w" * 32)], wide=1)
 def test_texts_and_numbers_overlap_as_their_places_in_order_do(
     files: list[tuple[int, str, str]], wide: int
 ) -> None:
