@@ -4,7 +4,8 @@
 
 prints its address and serves until it is killed. It knows as much of S3 as clients of tables ask
 for, believes every signature, and answers any number of requests at once, so that what is measured
-beside each other is how many requests wait for each other. `GET /-counts` tells how many there
+beside each other is how many requests wait for each other: moto's server, which the tests have,
+takes some milliseconds of its one processor for each. `GET /-counts` tells how many there
 were of each kind since the last time.
 """
 

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 import explorer
 from explorer import pipeline
 from explorer.writing.files import copied_file
+from tests.interop.twins import expressions
 
 _ROWS = 30_000
 _COLUMNS = """
@@ -39,7 +40,7 @@ def test_delta_spark_reads_the_rows_that_stay(
     monkeypatch.setattr(copied_file, "_SHARE", 1)
     monkeypatch.setattr("explorer.pipeline.rewrite.write_files.copy_without", seen)
     place = tmp_path / "t"
-    rows = spark.range(0, _ROWS, 1, 1).selectExpr(*_split())
+    rows = spark.range(0, _ROWS, 1, 1).selectExpr(*expressions(_COLUMNS))
     options = {"parquet.block.size": "400000", "parquet.page.size": "8192"}
     rows.write.format("delta").options(**options).save(str(place))
     kept = rows
@@ -59,14 +60,3 @@ def test_delta_spark_reads_the_rows_that_stay(
     assert explorer.open_table(place).snapshot().num_rows == len(wanted)
     assert copies
     assert all(copies)
-
-
-def _split() -> list[str]:
-    found, depth = [""], 0
-    for sign in _COLUMNS:
-        depth += {"(": 1, ")": -1}.get(sign, 0)
-        if sign == "," and not depth:
-            found.append("")
-        else:
-            found[-1] += sign
-    return found

@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from explorer import pipeline
+from tests.interop.twins import expressions
 
 _BEFORE = """id bigint, s struct<x: int, t: struct<y: smallint, z: string>>, a array<int>,
 m map<string, float>, l array<struct<x: tinyint>>, k map<int, date>"""
@@ -52,7 +53,7 @@ def test_nested_types_widen_as_those_of_delta_spark(
         "map(cast(id as int), date'2020-01-01') k",
     ).write.format("delta").mode("append").save(str(ours))
     shutil.copytree(ours, theirs)
-    rows = spark.range(2, 6).selectExpr(*_split(_ROWS))
+    rows = spark.range(2, 6).selectExpr(*expressions(_ROWS))
     if statement == "append":
         pipeline.write(rows, ours, merge_schema=True)
         rows.write.format("delta").mode("append").option("mergeSchema", "true").save(str(theirs))
@@ -78,14 +79,3 @@ def test_nested_types_widen_as_those_of_delta_spark(
         for place in (ours, theirs)
     ]
     assert found[0] == found[1]
-
-
-def _split(text: str) -> list[str]:
-    found, depth = [""], 0
-    for sign in text:
-        depth += {"(": 1, ")": -1}.get(sign, 0)
-        if sign == "," and not depth:
-            found.append("")
-        else:
-            found[-1] += sign
-    return found

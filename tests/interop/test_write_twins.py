@@ -18,7 +18,7 @@ from explorer import pipeline
 from explorer.rows.changes.feed import read_changes
 from tests.interop.described import described
 from tests.interop.maintained import rows_of
-from tests.interop.twins import agrees, last_commit, sql
+from tests.interop.twins import agrees, expressions, last_commit, sql
 from tests.interop.written_files import WrittenFiles
 from tests.row_values import counted_rows
 
@@ -150,19 +150,7 @@ def _rows(spark: SparkSession, first: int, v: str, part: str, columns: str) -> D
     made = spark.range(first, first + 5, 1, 1).selectExpr(
         "id", f"{part} as part", "named_struct('x', cast(id as int)) as s", f"{v} as v"
     )
-    return made.selectExpr(*_split(columns))
-
-
-def _split(columns: str) -> list[str]:
-    """A list of expressions, by the commas outside of parentheses."""
-    found, depth = [""], 0
-    for sign in columns:
-        depth += {"(": 1, ")": -1}.get(sign, 0)
-        if sign == "," and not depth:
-            found.append("")
-        else:
-            found[-1] += sign
-    return found
+    return made.selectExpr(*expressions(columns))
 
 
 def _made(spark: SparkSession, place: Path, feature: str) -> None:

@@ -116,3 +116,15 @@ def build_twins(spark: SparkSession, scratch: Path, **options: Any) -> tuple[Pat
     """The same table twice: for us, and for the reference."""
     ours = make(spark, scratch / "ours", **options)
     return ours, Path(shutil.copytree(ours, scratch / "theirs"))
+
+
+def expressions(text: str) -> list[str]:
+    """A list of expressions in SQL, by the commas outside of parentheses."""
+    found, depth = [""], 0
+    for sign in text:
+        depth += {"(": 1, ")": -1}.get(sign, 0)
+        if sign == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += sign
+    return found

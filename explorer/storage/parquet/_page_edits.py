@@ -8,7 +8,7 @@ and encodings in which a value depends on the one before it, are not edited.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -21,6 +21,7 @@ from explorer.storage.parquet._thrift_compact import (
     FALSE,
     I32,
     Struct,
+    number_in,
     parse_struct_at,
     render_struct,
 )
@@ -115,7 +116,7 @@ def edit_page(page: Page, body: bytes, leaf: PagedLeaf, dropped: Places) -> byte
     Raises `NotEditableError` for what is not known here.
     """
     try:
-        if _number(page.header, _TYPE) == _V1_PAGE:
+        if number_in(page.header, _TYPE) == _V1_PAGE:
             return _edit_v1(page, body, leaf, dropped)
         return _edit_v2(page, body, leaf, dropped)
     except NotEditableError:
@@ -139,13 +140,13 @@ def _read_header(read: ReadAt, start: int, end: int) -> tuple[Struct, int]:
 
 def _page(header: Struct, start: int, body: int) -> Page:
     try:
-        kind, size = _number(header, _TYPE), _number(header, _COMPRESSED_SIZE)
+        kind, size = number_in(header, _TYPE), number_in(header, _COMPRESSED_SIZE)
         if kind == DICTIONARY_PAGE:
             num_rows = 0
         else:
             inner = header[{_V1_PAGE: _DATA, _V2_PAGE: _DATA_V2}[kind]][1]
-            num_rows = _number(inner, _NUM_VALUES)
-            if num_rows <= 0 or (kind == _V2_PAGE and _number(inner, _NUM_ROWS) != num_rows):
+            num_rows = number_in(inner, _NUM_VALUES)
+            if num_rows <= 0 or (kind == _V2_PAGE and number_in(inner, _NUM_ROWS) != num_rows):
                 raise NotEditableError("a page whose values are no rows")
     except (KeyError, TypeError) as error:
         raise NotEditableError("a page of another kind") from error
@@ -156,15 +157,15 @@ def _page(header: Struct, start: int, body: int) -> Page:
 
 def _edit_v1(page: Page, body: bytes, leaf: PagedLeaf, dropped: Places) -> bytes:
     inner = page.header[_DATA][1]
-    plain = _decompress(body, _number(page.header, _SIZE), leaf.codec)
+    plain = _decompress(body, number_in(page.header, _SIZE), leaf.codec)
     levels, at = b"", 0
     if leaf.most_level:
-        if _number(inner, _V1_LEVELS) != _RLE:
+        if number_in(inner, _V1_LEVELS) != _RLE:
             raise NotEditableError("levels that are packed in another way")
         at = _LENGTH + int.from_bytes(plain[:_LENGTH], "little")
         levels = plain[_LENGTH:at]
     kept = _edit_values(
-        levels, plain[at:], page.num_rows, _number(inner, _V1_ENCODING), leaf, dropped
+        levels, plain[at:], page.num_rows, number_in(inner, _V1_ENCODING), leaf, dropped
     )
     parts = [kept.values]
     if leaf.most_level:
@@ -178,21 +179,21 @@ def _edit_v1(page: Page, body: bytes, leaf: PagedLeaf, dropped: Places) -> bytes
 
 def _edit_v2(page: Page, body: bytes, leaf: PagedLeaf, dropped: Places) -> bytes:
     inner = page.header[_DATA_V2][1]
-    size = _number(inner, _LEVELS_SIZE)
-    if _number(inner, _REPEATED_SIZE):
+    size = number_in(inner, _LEVELS_SIZE)
+    if number_in(inner, _REPEATED_SIZE):
         raise NotEditableError("a column that is repeated")
     is_compressed = inner.get(_COMPRESSED, (0, None))[0] != FALSE
     codec = leaf.codec if is_compressed else _UNCOMPRESSED
-    values = _decompress(body[size:], _number(page.header, _SIZE) - size, codec)
+    values = _decompress(body[size:], number_in(page.header, _SIZE) - size, codec)
     kept = _edit_values(
-        body[:size], values, page.num_rows, _number(inner, _ENCODING), leaf, dropped
+        body[:size], values, page.num_rows, number_in(inner, _ENCODING), leaf, dropped
     )
     inner = {field: value for field, value in inner.items() if field != _STATISTICS}
     count = page.num_rows - len(dropped)
     numbers = {
         _NUM_VALUES: count,
         _NUM_ROWS: count,
-        _NUM_NULLS: _number(inner, _NUM_NULLS) - kept.dropped_nulls,
+        _NUM_NULLS: number_in(inner, _NUM_NULLS) - kept.dropped_nulls,
         _LEVELS_SIZE: len(kept.levels),
     }
     inner.update({field: (I32, number) for field, number in numbers.items()})
@@ -307,11 +308,4 @@ def _compress(data: bytes, codec: int) -> bytes:
     if codec == _UNCOMPRESSED:
         return data
     found: bytes = pa.compress(data, _CODECS[codec], asbytes=True)
-    return found
-
-
-def _number(fields: Mapping[int, tuple[int, object]], field: int) -> int:
-    found = fields[field][1]
-    if not isinstance(found, int):
-        raise TypeError
     return found

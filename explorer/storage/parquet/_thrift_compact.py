@@ -47,6 +47,15 @@ def parse_struct_at(data: bytes, at: int) -> tuple[Struct, int]:
     return reader.struct(0), reader.place
 
 
+def number_in(struct: Struct, field: int) -> int:
+    """A field that holds a whole number; raises `KeyError` where it is not there, and `TypeError`
+    where it holds something else."""
+    found: Any = struct[field][1]
+    if not isinstance(found, int):
+        raise TypeError
+    return found
+
+
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
     """The number without a sign that begins at a place, and where it ends; raises `ValueError`
     for one of more than 64 bits, of which other readers keep a part, and `IndexError` where the

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +31,7 @@ from explorer.storage.parquet._thrift_compact import (
     STRUCT,
     TRUE,
     Struct,
+    number_in,
     parse_struct,
     parse_struct_at,
     render_struct,
@@ -149,7 +150,7 @@ class FileWithoutRows:
         self._dropped = dropped
         self._rests: dict[tuple[int, int], pa.Table] = {}
         try:
-            num_values = _number(self._footer, _NUM_ROWS) * len(self._leaves)
+            num_values = number_in(self._footer, _NUM_ROWS) * len(self._leaves)
             self._most_values = num_values // share
             self._groups = [chunks for chunks in self._plan(dropped) if chunks]
         except (KeyError, TypeError, UnicodeDecodeError) as error:
@@ -178,7 +179,7 @@ class FileWithoutRows:
             yield self._read_rest(group, at) if held is None else held
 
     def _read_rest(self, group: int, at: int) -> pa.Table:
-        counts = [_number(held, _ROWS) for held in _structs(self._footer, _ROW_GROUPS)]
+        counts = [number_in(held, _ROWS) for held in _structs(self._footer, _ROW_GROUPS)]
         start = sum(counts[:group])
         ends = np.searchsorted(self._dropped, [start, start + counts[group]])
         gone = (self._dropped[slice(*ends)] - start).tolist()
@@ -191,7 +192,7 @@ class FileWithoutRows:
     def _plan(self, dropped: Places) -> Iterator[list[Chunk]]:
         row = 0
         for number, group in enumerate(_structs(self._footer, _ROW_GROUPS)):
-            count = _number(group, _ROWS)
+            count = number_in(group, _ROWS)
             entries = _structs(group, _COLUMNS)
             if len(entries) != len(self._leaves) or not 0 < count <= _MOST_ROWS:
                 raise NotEditableError("row groups that are not like the schema")
@@ -234,7 +235,7 @@ class FileWithoutRows:
         body = entry[_META_DATA][1]
         numbers = {
             _NUM_VALUES: count - len(gone),
-            _PLAIN_SIZE: _number(body, _PLAIN_SIZE) + edit.plain_growth,
+            _PLAIN_SIZE: number_in(body, _PLAIN_SIZE) + edit.plain_growth,
             _SIZE: end - start + edit.growth,
         }
         body = {**body, **{key: (I64, number) for key, number in numbers.items()}}
@@ -258,7 +259,7 @@ class FileWithoutRows:
         found: Struct = {}
         gone = _leaf_of(removed)
         if _NULL_COUNT in told:
-            found[_NULL_COUNT] = I64, _number(told, _NULL_COUNT) - gone.null_count
+            found[_NULL_COUNT] = I64, number_in(told, _NULL_COUNT) - gone.null_count
         if _MAX not in told or _MIN not in told:
             return found
         kept = {key: told[key] for key in (_MAX, _MIN, _MAX_EXACT, _MIN_EXACT) if key in told}
@@ -318,7 +319,7 @@ class _ChunkEdit:
                 physical_type=self.leaf.physical_type,
                 fixed_size=self.leaf.fixed_size,
                 most_level=self.leaf.most_level,
-                codec=_number(self.entry[_META_DATA][1], _CODEC),
+                codec=number_in(self.entry[_META_DATA][1], _CODEC),
             )
             new = edit_page(page, stored[page.body - page.start :], paged, gone)
             after = self._decoded(new, page.num_rows - len(gone))
@@ -360,7 +361,7 @@ class _ChunkEdit:
             body[_DICTIONARY_PAGE] = I64, start
         group = {
             _COLUMNS: (LIST, (STRUCT, [{2: (I64, 0), _META_DATA: (STRUCT, body)}])),
-            2: (I64, _number(body, _PLAIN_SIZE)),
+            2: (I64, number_in(body, _PLAIN_SIZE)),
             _ROWS: (I64, num_rows),
         }
         footer = {key: self.footer[key] for key in (_VERSION, _CREATED_BY) if key in self.footer}
@@ -392,7 +393,7 @@ def _leaves(footer: Struct) -> list[_Leaf]:
                 yield _leaf(way)
 
     root = next(elements)
-    return list(below((root,), _number(root, _NUM_CHILDREN)))
+    return list(below((root,), number_in(root, _NUM_CHILDREN)))
 
 
 def _leaf(chain: tuple[Struct, ...]) -> _Leaf:
@@ -403,7 +404,7 @@ def _leaf(chain: tuple[Struct, ...]) -> _Leaf:
     return _Leaf(
         path=tuple(element[_NAME][1] for element in chain[1:]),
         chain=chain,
-        physical_type=_number(last, _TYPE),
+        physical_type=number_in(last, _TYPE),
         fixed_size=last.get(_TYPE_LENGTH, (0, 0))[1],
         most_level=repetitions.count(_OPTIONAL),
     )
@@ -432,7 +433,7 @@ def _bounds(rows: Sequence[pa.Table], leaf: _Leaf) -> _Bounds | None:
     (chunk,) = encode_chunks(pa.table({"ends": ends}), settings)
     body = chunk.entry[_META_DATA][1]
     told = body.get(_STATISTICS, (STRUCT, {}))[1]
-    if _number(body, _TYPE) != leaf.physical_type or _MIN not in told or _MAX not in told:
+    if number_in(body, _TYPE) != leaf.physical_type or _MIN not in told or _MAX not in told:
         return None
     return told[_MIN][1], told[_MAX][1]
 
@@ -449,9 +450,7 @@ def _layers(rows: pa.Table) -> Iterator[pa.Array]:
         yield values.is_valid()
         values = values.field(0)
     if pa.types.is_floating(values.type):
-        values = values.view(
-            {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[values.type.bit_width]
-        )
+        values = values.view(_BITS[values.type.bit_width])
     yield values
 
 
@@ -475,7 +474,7 @@ def _plain_size(page: bytes) -> int:
     if not page:
         return 0
     header, body = parse_struct_at(page, 0)
-    return body + _number(header, 2)
+    return body + number_in(header, 2)
 
 
 def _read(source: ParquetSource, start: int, end: int) -> bytes:
@@ -487,11 +486,4 @@ def _read(source: ParquetSource, start: int, end: int) -> bytes:
 
 def _structs(struct: Struct, key: int) -> Sequence[Struct]:
     found: Sequence[Struct] = struct[key][1][1]
-    return found
-
-
-def _number(struct: Struct, key: int) -> int:
-    found: Any = struct[key][1]
-    if not isinstance(found, int):
-        raise TypeError
     return found
