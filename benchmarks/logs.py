@@ -30,7 +30,7 @@ from benchmarks.actions import (
 from benchmarks.compared import FIRST_CHECKPOINT, SECOND_CHECKPOINT, THIRD_CHECKPOINT
 from benchmarks.growth import write_commit
 from benchmarks.log_schemas import CLASSIC, FILE_ACTIONS, V2, WITH_STRUCTS
-from explorer.protocol.deletion_vectors import (
+from explorer.protocol.vectors.deletion_vectors import (
     render_relative_place,
     render_vector,
     render_vector_file,

@@ -136,7 +136,7 @@ def _compare_open(table: str, before: int, after: int, route: str) -> Step:
 
 def vectors(table: str) -> Step:
     """The deletion vectors of all files as masks of the rows that are live."""
-    from explorer.protocol.deletion_vectors import deletion_mask  # noqa: PLC0415  # as above
+    from explorer.protocol.vectors.deletion_vectors import deletion_mask  # noqa: PLC0415  # as above
     from explorer.rows.data_file.data_file import FILE_COLUMNS, data_files  # noqa: PLC0415  # as above
     from explorer.rows.data_file.deletion_vectors import read_deletion_vector  # noqa: PLC0415  # as above
 

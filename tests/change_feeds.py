@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import explorer
-from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
+from explorer.protocol.vectors.deletion_vectors import build_inline_descriptor, render_descriptor
 from explorer.rows.changes.feed import read_changes
 from tests.data_tables import field, struct
 from tests.tables import FEATURE_PROTOCOL, LogFolder, metadata

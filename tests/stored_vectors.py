@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyroaring import BitMap64
 
-from explorer.protocol.deletion_vectors import (
+from explorer.protocol.vectors.deletion_vectors import (
     DeletionVectorDescriptor,
     check_file_version,
     parse_framed_vector,

@@ -8,7 +8,7 @@ import shlex
 from datetime import datetime, timedelta
 
 from explorer.protocol.actions import EPOCH
-from explorer.protocol.utc_times import render_minute, render_second
+from explorer.protocol.values.utc_times import render_minute, render_second
 
 UNKNOWN = "unknown"
 """What is shown where a value is not recorded or not read yet; never 0."""

@@ -22,7 +22,10 @@ from benchmarks.profiles.texts import (
     uuids,
     z85_uuids,
 )
-from explorer.protocol.deletion_vectors import DeletionVectorDescriptor, build_inline_descriptor
+from explorer.protocol.vectors.deletion_vectors import (
+    DeletionVectorDescriptor,
+    build_inline_descriptor,
+)
 
 STRINGS = pa.map_(pa.string(), pa.string())
 _VECTOR_KINDS = ("i", "u", "u")

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from explorer.errors import Problem
-from explorer.protocol.utc_times import iso_time
+from explorer.protocol.values.utc_times import iso_time
 
 FORMAT = 1
 """Raised when the meaning of a field changes; a new field does not raise it."""

@@ -17,149 +17,181 @@ from explorer.cli.printing.terminal import ignore_closed_pipe
 from explorer.cli.version_option import about
 
 _Home = tuple[str, str, str]
-"""The module beside this one, the name there of the verb, or of a mapping that has it by its own
+"""The module below this package, the name there of the verb, or of a mapping that has it by its own
 name, and the first line of its help."""
 
 _VERBS: Final[Mapping[Group, Mapping[str, _Home]]] = {
     "Look at a table": {
         "inspect": (
-            "table_verbs",
+            "looking.table_verbs",
             "inspect",
             "Version, protocol, features, files, rows and problems.",
         ),
-        "preview": ("preview_verb", "preview", "The first rows of a version."),
+        "preview": ("looking.preview_verb", "preview", "The first rows of a version."),
         "schema": (
-            "schema_verb",
+            "looking.schema_verb",
             "schema",
             "Columns with their types, rules and names in data files.",
         ),
         "features": (
-            "table_verbs",
+            "looking.table_verbs",
             "features",
             "Table features: supported, active, and since which commit.",
         ),
-        "engines": ("engines_verb", "engines", "Which engines can read and write the table."),
-        "health": ("health_verb", "health", "What is wrong with the log, and what repairs it."),
-        "advice": ("advice_verb", "advice", "What to do first, with cost and benefit."),
-        "log": ("table_verbs", "log", "Files of the log folder, newest first."),
+        "engines": (
+            "looking.engines_verb",
+            "engines",
+            "Which engines can read and write the table.",
+        ),
+        "health": (
+            "looking.health_verb",
+            "health",
+            "What is wrong with the log, and what repairs it.",
+        ),
+        "advice": ("looking.advice_verb", "advice", "What to do first, with cost and benefit."),
+        "log": ("looking.table_verbs", "log", "Files of the log folder, newest first."),
     },
     "Versions and changes": {
-        "history": ("table_verbs", "history", "Commits, newest first: who changed what, and when."),
+        "history": (
+            "looking.table_verbs",
+            "history",
+            "Commits, newest first: who changed what, and when.",
+        ),
         "actions": (
-            "actions_verb",
+            "versions.actions_verb",
             "actions",
             "The actions of one commit, line by line, as the log has them.",
         ),
         "diff": (
-            "diff_verb",
+            "versions.diff_verb",
             "diff",
             "What differs between two versions or tables, layer by layer.",
         ),
         "changes": (
-            "changes_verb",
+            "versions.changes_verb",
             "changes",
             "The change data feed: rows inserted, updated and deleted.",
         ),
-        "rows": ("rows_verb", "rows", "When rows were written, changed or deleted."),
-        "reach": ("reach_verb", "reach", "How far back time travel and the change data feed go."),
+        "rows": ("versions.rows_verb", "rows", "When rows were written, changed or deleted."),
+        "reach": (
+            "versions.reach_verb",
+            "reach",
+            "How far back time travel and the change data feed go.",
+        ),
         "conflicts": (
-            "conflicts_verb",
+            "versions.conflicts_verb",
             "conflicts",
             "Which commits a transaction would conflict with.",
         ),
     },
     "Files and queries": {
         "files": (
-            "table_verbs",
+            "looking.table_verbs",
             "files",
             "Data files with size, rows, partition and deletion vector.",
         ),
         "layout": (
-            "layout_verb",
+            "files.layout_verb",
             "layout",
             "File sizes, small files by partition, and clustering.",
         ),
         "skip": (
-            "skip_verb",
+            "files.skip_verb",
             "skip",
             "Which files a query must read, and why it skips the others.",
         ),
         "stats": (
-            "statistics_verb",
+            "files.statistics_verb",
             "stats",
             "Statistics by column: min, max, null count and coverage.",
         ),
-        "dv": ("vector_verb", "dv", "Deletion vectors: which files have one, and what it deletes."),
-        "why": ("why_verb", "why", "Why a file is still in the folder."),
+        "dv": (
+            "files.vector_verb",
+            "dv",
+            "Deletion vectors: which files have one, and what it deletes.",
+        ),
+        "why": ("files.why_verb", "why", "Why a file is still in the folder."),
         "foreign": (
-            "foreign_verb",
+            "files.foreign_verb",
             "foreign",
             "Files in the table's folder that Delta does not manage.",
         ),
     },
     "Change a table": {
-        "create": ("create_verb", "create", "Create a table without rows."),
-        "write": ("write_verb", "write", "Write the rows of Parquet and Arrow files."),
-        "delete": ("change_verbs", "delete", "Delete rows of a table."),
-        "update": ("change_verbs", "update", "Give rows of a table new values."),
-        "clone": ("clone_verb", "clone", "Make a shallow clone of a table."),
+        "create": ("changing.create_verb", "create", "Create a table without rows."),
+        "write": ("changing.write_verb", "write", "Write the rows of Parquet and Arrow files."),
+        "delete": ("changing.change_verbs", "delete", "Delete rows of a table."),
+        "update": ("changing.change_verbs", "update", "Give rows of a table new values."),
+        "clone": ("changing.clone_verb", "clone", "Make a shallow clone of a table."),
         "optimize": (
-            "maintenance_verbs",
+            "changing.maintenance_verbs",
             "CHANGING_VERBS",
             "Compact small files, sort rows, or purge deleted rows.",
         ),
         "vacuum": (
-            "maintenance_verbs",
+            "changing.maintenance_verbs",
             "CHANGING_VERBS",
             "Delete files that no version within the retention needs.",
         ),
         "checkpoint": (
-            "maintenance_verbs",
+            "changing.maintenance_verbs",
             "CHANGING_VERBS",
             "Write a checkpoint of the newest version.",
         ),
         "compact-log": (
-            "maintenance_verbs",
+            "changing.maintenance_verbs",
             "CHANGING_VERBS",
             "Write a log compaction: one file for a range of commits.",
         ),
         "clean-log": (
-            "maintenance_verbs",
+            "changing.maintenance_verbs",
             "CHANGING_VERBS",
             "Delete commits and checkpoints beyond the log retention.",
         ),
         "restore": (
-            "maintenance_verbs",
+            "changing.maintenance_verbs",
             "CHANGING_VERBS",
             "Restore an earlier version as the newest one.",
         ),
         "repair": (
-            "maintenance_verbs",
+            "changing.maintenance_verbs",
             "CHANGING_VERBS",
             "Repair the hint, a checkpoint, missing files or statistics.",
         ),
-        "set": ("maintenance_verbs", "CHANGING_VERBS", "Set and unset table properties."),
-        "column": ("maintenance_verbs", "CHANGING_VERBS", "Add, rename, drop or change columns."),
+        "set": ("changing.maintenance_verbs", "CHANGING_VERBS", "Set and unset table properties."),
+        "column": (
+            "changing.maintenance_verbs",
+            "CHANGING_VERBS",
+            "Add, rename, drop or change columns.",
+        ),
         "cluster-by": (
-            "maintenance_verbs",
+            "changing.maintenance_verbs",
             "CHANGING_VERBS",
             "Choose the columns by which rows are kept together.",
         ),
-        "constraint": ("maintenance_verbs", "CHANGING_VERBS", "Add or drop a CHECK constraint."),
+        "constraint": (
+            "changing.maintenance_verbs",
+            "CHANGING_VERBS",
+            "Add or drop a CHECK constraint.",
+        ),
         "upgrade": (
-            "maintenance_verbs",
+            "changing.maintenance_verbs",
             "CHANGING_VERBS",
             "Enable table features, or raise the protocol versions.",
         ),
-        "drop-feature": ("maintenance_verbs", "CHANGING_VERBS", "Drop a table feature."),
+        "drop-feature": ("changing.maintenance_verbs", "CHANGING_VERBS", "Drop a table feature."),
     },
     "Plans and receipts": {
         "plans": (
-            "maintenance_verbs",
+            "changing.maintenance_verbs",
             "plans",
             "List plans, newest first, or show one with its files.",
         ),
-        "receipts": ("maintenance_verbs", "receipts", "List receipts, newest first, or show one."),
+        "receipts": (
+            "changing.maintenance_verbs",
+            "receipts",
+            "List receipts, newest first, or show one.",
+        ),
     },
     "Page and installation": {
         "demo": ("demo", "demo", "Write a demo table and open the page on it."),

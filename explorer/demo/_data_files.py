@@ -11,7 +11,14 @@ import pyarrow.compute as pc
 
 from explorer.demo._orders import PARTITION_COLUMN
 from explorer.demo._shop_table import LiveFile, ShopTable, Work
-from explorer.protocol.deletion_vectors import (
+from explorer.protocol.file_actions import AddCDCFile, AddFile
+from explorer.protocol.paths import encode_path
+from explorer.protocol.statistics import widen_statistics
+from explorer.protocol.values.partition_values import (
+    render_partition_folder,
+    render_partition_value,
+)
+from explorer.protocol.vectors.deletion_vectors import (
     DeletionVectorDescriptor,
     build_inline_descriptor,
     parse_relative_place,
@@ -19,10 +26,6 @@ from explorer.protocol.deletion_vectors import (
     render_vector,
     render_vector_file,
 )
-from explorer.protocol.file_actions import AddCDCFile, AddFile
-from explorer.protocol.partition_values import render_partition_folder, render_partition_value
-from explorer.protocol.paths import encode_path
-from explorer.protocol.statistics import widen_statistics
 from explorer.storage.ports import WriteStore
 from explorer.writing.files.file_form import FileForm, file_form
 from explorer.writing.files.new_file import NewFile, WrittenFile

@@ -31,12 +31,12 @@ from explorer.protocol.filenames import (
     render_classic_checkpoint_name,
     render_commit_path,
 )
-from explorer.protocol.known_properties import (
+from explorer.protocol.schema import StructType, parse_schema
+from explorer.protocol.table_properties.known_properties import (
     CHECKPOINT_INTERVAL,
     DELETED_FILE_RETENTION,
     MappingMode,
 )
-from explorer.protocol.schema import StructType, parse_schema
 from explorer.storage.ports import WriteStore
 from explorer.transaction.commit import commit
 from explorer.transaction.conflicts import Conflict

@@ -25,8 +25,8 @@ from explorer.files.decoded_paths import (
 from explorer.log.actions.columns import int64_scalar, string_column, string_scalar
 from explorer.log.plain_arrays import EMPTY, FALSE, build_array, in_one_piece
 from explorer.log.text_bytes import holds_byte, may_begin_with
-from explorer.protocol.deletion_vectors import parse_relative_place
 from explorer.protocol.paths import normalise_path
+from explorer.protocol.vectors.deletion_vectors import parse_relative_place
 
 _NO_NAMES = string_column([])
 _ABSOLUTE = r"^(?:/|[A-Za-z][A-Za-z0-9+.-]*:)"

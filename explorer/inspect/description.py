@@ -25,9 +25,9 @@ from explorer.log.load import LoadedVersion
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.registry import is_catalog_managed
-from explorer.protocol.properties import ignored_properties, validate_properties
 from explorer.protocol.schema import StructType
-from explorer.protocol.utc_times import iso_time
+from explorer.protocol.table_properties.properties import ignored_properties, validate_properties
+from explorer.protocol.values.utc_times import iso_time
 from explorer.table.readable import is_of_the_log, newest_readable
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table

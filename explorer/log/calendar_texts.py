@@ -2,7 +2,7 @@
 
 Arrow's own casts know the years 0 to 9999: beyond them they write no sign, other years, or that
 the value is out of range, and they read none. There each value goes by way of
-`explorer.protocol.calendar_days`, which takes far longer and is rare.
+`explorer.protocol.values.calendar_days`, which takes far longer and is rare.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import int64_column, int64_scalar, string_column, string_scalar
-from explorer.protocol.calendar_days import (
+from explorer.protocol.values.calendar_days import (
     DAY_US,
     LEAST_US,
     PER_SECOND,

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import int32_column, int64_column, string_column
-from explorer.protocol.calendar_days import Day, Moment
-from explorer.protocol.partition_values import PartitionValue
+from explorer.protocol.values.calendar_days import Day, Moment
+from explorer.protocol.values.partition_values import PartitionValue
 
 
 def partition_array(values: Sequence[PartitionValue], kind: pa.DataType) -> pa.Array:

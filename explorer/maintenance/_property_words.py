@@ -10,9 +10,9 @@ from typing import Final
 from explorer.errors import brief
 from explorer.log.checkpoint_content.file_rows import wants_structs
 from explorer.maintenance.plan.guards import in_words
-from explorer.protocol import known_properties as known
-from explorer.protocol.properties import PROPERTIES
-from explorer.protocol.table_property import TableProperty
+from explorer.protocol.table_properties import known_properties as known
+from explorer.protocol.table_properties.properties import PROPERTIES
+from explorer.protocol.table_properties.table_property import TableProperty
 from explorer.table.counts import count
 
 _SHOWN: Final = 4

@@ -23,7 +23,7 @@ from explorer.log.actions.record_counts import record_counts
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.maintenance.plan.plan import Verdict
 from explorer.progress import Watch
-from explorer.protocol.deletion_vectors import DeletionVectorDescriptor
+from explorer.protocol.vectors.deletion_vectors import DeletionVectorDescriptor
 from explorer.rows.data_file.deletion_vectors import read_deletion_vectors
 from explorer.storage.ports import ReadStore
 from explorer.table.counts import count

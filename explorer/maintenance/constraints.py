@@ -36,8 +36,8 @@ from explorer.pipeline import find_violations
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.commit_json import render_action
 from explorer.protocol.features.evolution import with_features
-from explorer.protocol.properties import check_constraints
-from explorer.protocol.unicode_text import check_unicode
+from explorer.protocol.table_properties.properties import check_constraints
+from explorer.protocol.values.unicode_text import check_unicode
 from explorer.scan.sql.expressions import check_expression
 from explorer.table.counts import count
 from explorer.table.table import Table

@@ -45,7 +45,10 @@ from explorer.protocol.actions import DomainMetadata, Metadata
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
 from explorer.protocol.features.column_rules import IDENTITY_KEYS, identity_column
 from explorer.protocol.features.registry import supported_features
-from explorer.protocol.known_properties import CHECKPOINT_PROTECTION_VERSION, COLUMN_MAPPING_MAX_ID
+from explorer.protocol.table_properties.known_properties import (
+    CHECKPOINT_PROTECTION_VERSION,
+    COLUMN_MAPPING_MAX_ID,
+)
 from explorer.storage.parquet.decoding_memory import release_memory
 from explorer.table.counts import count
 from explorer.table.frames import sum_of

@@ -27,9 +27,9 @@ from explorer.maintenance.plan.step_types import (
 from explorer.maintenance.steps.commit_step import judge_commit
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata
-from explorer.protocol.known_properties import STATS_COLUMNS, UNIVERSAL_FORMATS
-from explorer.protocol.properties import PROPERTIES
-from explorer.protocol.property_names import (
+from explorer.protocol.table_properties.known_properties import STATS_COLUMNS, UNIVERSAL_FORMATS
+from explorer.protocol.table_properties.properties import PROPERTIES
+from explorer.protocol.table_properties.property_names import (
     CONSTRAINT_PREFIX,
     DELTA_PREFIX,
     FEATURE_PREFIX,
@@ -37,7 +37,7 @@ from explorer.protocol.property_names import (
     known_name,
     nearest_name,
 )
-from explorer.protocol.unicode_text import check_unicode
+from explorer.protocol.values.unicode_text import check_unicode
 from explorer.table.table import Table
 from explorer.table.times import Clock, system_clock
 from explorer.transaction.rules.change import Described

@@ -17,7 +17,6 @@ from explorer.protocol.features.column_mapping import (
     physical_schema,
 )
 from explorer.protocol.features.iceberg import NESTED_ID_KEYS, ids_by_way
-from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import (
     BINARY,
     MAX_SCHEMA_DEPTH,
@@ -35,6 +34,7 @@ from explorer.protocol.schema import (
     render_type,
 )
 from explorer.protocol.schema_walk import map_fields
+from explorer.protocol.table_properties.known_properties import MappingMode
 
 _VARIANT: Final = pa.struct(
     [

@@ -15,8 +15,8 @@ from typing import Any
 import orjson
 
 from explorer.protocol.actions import EPOCH, DomainMetadata, Metadata, Protocol, Transaction
-from explorer.protocol.deletion_vectors import render_descriptor
 from explorer.protocol.file_actions import AddCDCFile, AddFile, RemoveFile
+from explorer.protocol.vectors.deletion_vectors import render_descriptor
 
 Action = Protocol | Metadata | Transaction | DomainMetadata | AddFile | RemoveFile | AddCDCFile
 ActionLine = Mapping[str, Any]

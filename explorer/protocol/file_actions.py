@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from explorer.protocol.deletion_vectors import DeletionVectorDescriptor
+from explorer.protocol.vectors.deletion_vectors import DeletionVectorDescriptor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

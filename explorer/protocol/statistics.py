@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError
 from explorer.protocol.actions import FieldPath
-from explorer.protocol.calendar_days import PER_SECOND, SECOND_US, render_day, render_moment
+from explorer.protocol.values.calendar_days import PER_SECOND, SECOND_US, render_day, render_moment
 
 DEFAULT_STRING_PREFIX = 32
 """Characters of a string that its bounds keep."""

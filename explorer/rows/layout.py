@@ -10,14 +10,14 @@ from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.column_mapping import column_mapping_mode
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.file_format import check_rows_readable
-from explorer.protocol.known_properties import (
+from explorer.protocol.schema import StructField, StructType
+from explorer.protocol.schema_walk import walk_types
+from explorer.protocol.table_properties.known_properties import (
     COLUMN_MAPPING_MAX_ID,
     ROW_COMMIT_VERSION_COLUMN,
     ROW_ID_COLUMN,
     MappingMode,
 )
-from explorer.protocol.schema import StructField, StructType
-from explorer.protocol.schema_walk import walk_types
 from explorer.table.snapshot import Snapshot
 
 

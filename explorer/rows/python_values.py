@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from explorer.log.actions.columns import int64_scalar
 from explorer.protocol.actions import EPOCH
-from explorer.protocol.calendar_days import PER_SECOND, Day, Moment, days_of
+from explorer.protocol.values.calendar_days import PER_SECOND, Day, Moment, days_of
 
 _DAY_SECONDS: Final = 86_400
 _FIRST_DAY, _END_DAY = days_of(1, 1, 1), days_of(10_000, 1, 1)

@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 
 from explorer.protocol.character_types import CharacterType, Way, character_types
 from explorer.protocol.features.column_mapping import physical_name
-from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import (
     VOID,
     ArrayType,
@@ -27,6 +26,7 @@ from explorer.protocol.schema import (
     StructField,
     StructType,
 )
+from explorer.protocol.table_properties.known_properties import MappingMode
 
 _Rows: TypeAlias = npt.NDArray[np.int64]
 

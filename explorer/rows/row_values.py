@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from explorer.protocol.calendar_days import SECOND_US, render_day, render_moment
+from explorer.protocol.values.calendar_days import SECOND_US, render_day, render_moment
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -20,12 +20,12 @@ from explorer.protocol.features.column_mapping import column_mapping_mode, physi
 from explorer.protocol.features.iceberg import holds_partition_columns
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.features.type_widening import check_type_changes
-from explorer.protocol.known_properties import (
+from explorer.protocol.schema import VOID, StructField, StructType, parse_schema
+from explorer.protocol.table_properties.known_properties import (
     ROW_COMMIT_VERSION_COLUMN,
     ROW_ID_COLUMN,
     ROW_TRACKING,
 )
-from explorer.protocol.schema import VOID, StructField, StructType, parse_schema
 from explorer.rows.layout import RowLayout, layout_of
 from explorer.rows.request import RowRequest
 from explorer.rows.row_checks import build_checks

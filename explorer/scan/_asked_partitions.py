@@ -14,9 +14,9 @@ from explorer.log.partition_arrays import partition_array
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Watch
 from explorer.protocol.arrow_types import arrow_type
-from explorer.protocol.partition_values import PartitionValue, parse_partition_value
 from explorer.protocol.schema import render_type
 from explorer.protocol.schema_walk import render_path
+from explorer.protocol.values.partition_values import PartitionValue, parse_partition_value
 from explorer.scan.live_file_reads import reduce_live_files
 from explorer.scan.predicate.predicate import Predicate, SqlCondition
 from explorer.scan.statistics.partition_answers import (

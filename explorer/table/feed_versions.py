@@ -9,7 +9,7 @@ from explorer.log.commits.commit_file import lines_reversed, may_name, parse_act
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.actions import parse_metadata
 from explorer.protocol.filenames import render_commit_name, render_commit_path
-from explorer.protocol.known_properties import CHANGE_DATA_FEED
+from explorer.protocol.table_properties.known_properties import CHANGE_DATA_FEED
 from explorer.table.table import Table
 
 

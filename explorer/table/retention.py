@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 
-from explorer.protocol.known_properties import DELETED_FILE_RETENTION, LOG_CLEANUP, LOG_RETENTION
+from explorer.protocol.table_properties.known_properties import (
+    DELETED_FILE_RETENTION,
+    LOG_CLEANUP,
+    LOG_RETENTION,
+)
 
 DAY_MS = 86_400_000
 _MS = timedelta(milliseconds=1)

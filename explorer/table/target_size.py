@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from explorer.errors import InvalidArgumentError
-from explorer.protocol.byte_sizes import parse_byte_size
-from explorer.protocol.known_properties import TARGET_FILE_SIZE
+from explorer.protocol.table_properties.byte_sizes import parse_byte_size
+from explorer.protocol.table_properties.known_properties import TARGET_FILE_SIZE
 
 DEFAULT_TARGET: Final = 2**30
 """Bytes, where the table does not say: that of OPTIMIZE in the reference."""

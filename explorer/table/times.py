@@ -21,7 +21,6 @@ from explorer.log.commits.commit_info import (
     read_provenance,
 )
 from explorer.log.folder.listing import LogListing
-from explorer.protocol import known_properties as known
 from explorer.protocol.actions import EPOCH, Metadata, Protocol
 from explorer.protocol.features.registry import is_active
 from explorer.protocol.filenames import (
@@ -30,7 +29,8 @@ from explorer.protocol.filenames import (
     render_commit_name,
     render_commit_path,
 )
-from explorer.protocol.utc_times import iso_time, render_second
+from explorer.protocol.table_properties import known_properties as known
+from explorer.protocol.values.utc_times import iso_time, render_second
 from explorer.storage.ports import ReadStore
 
 CLOCK_TOLERANCE_MS = 5 * 60_000

@@ -17,7 +17,7 @@ from explorer.protocol.commit_json import Action, render_action, render_lines
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.features.row_id_high_water_mark import ROW_TRACKING_DOMAIN
 from explorer.protocol.file_actions import AddFile, RemoveFile
-from explorer.protocol.known_properties import (
+from explorer.protocol.table_properties.known_properties import (
     CHECKPOINT_PROTECTION_VERSION,
     IN_COMMIT_TIMESTAMP_TIME,
     IN_COMMIT_TIMESTAMP_VERSION,

@@ -26,7 +26,7 @@ from explorer.log.folder.listing import build_listing
 from explorer.progress import Cancel
 from explorer.protocol.file_actions import RemoveFile
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_path
-from explorer.protocol.utc_times import render_second
+from explorer.protocol.values.utc_times import render_second
 from explorer.storage.ports import PutOutcome, ReadStore, WriteStore
 from explorer.table.times import CLOCK_TOLERANCE_MS, Clock, has_in_commit_timestamps, utc_time
 from explorer.transaction.attempt import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from explorer.errors import InvalidArgumentError
 from explorer.progress import UNWATCHED, Watch
-from explorer.protocol.known_properties import ISOLATION_LEVEL
+from explorer.protocol.table_properties.known_properties import ISOLATION_LEVEL
 from explorer.storage.ports import ReadStore
 from explorer.transaction.concurrent_commit import (
     ConcurrentCommit,

@@ -12,13 +12,21 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 MAX_MODULES = 15
-# Every file of these is one entry, and every entry may be imported: they may have more than 15,
-# and no underscores.
+# Every file of these is one entry, and every entry may be imported: no underscores.
 REGISTRIES = {
-    "explorer/cli": "one module for each verb",
+    "explorer/cli": "what all verbs need, and those about the installation",
+    "explorer/cli/changing": "one module for each verb, or verbs that share their options",
+    "explorer/cli/files": "one module for each verb",
+    "explorer/cli/looking": "one module for each verb, or verbs of a line",
+    "explorer/cli/versions": "one module for each verb",
     "explorer/protocol": "one module for each section of the specification",
     "explorer/protocol/features": "one module for each feature with rules of its own",
+    "explorer/protocol/table_properties": "the sections about properties",
+    "explorer/protocol/values": "one module for each kind of value",
+    "explorer/protocol/vectors": "the sections about deletion vectors",
     "explorer/transaction/rules": "one module for each kind of rule",
+    "explorer/transaction/rules/files": "one module for each kind of rule",
+    "explorer/transaction/rules/metadata": "one module for each kind of rule",
 }
 # These say how they are used, and name their rooms where they have some.
 FRONT_DOORS = {"explorer", "explorer/inspect", "explorer/maintenance", "explorer/pipeline"}
@@ -68,8 +76,7 @@ def _importers() -> dict[str, set[Path]]:
 
 def test_no_folder_holds_more_than_15_modules() -> None:
     counts = {folder: len(_modules_of(folder)) for folder in FOLDERS}
-    large = {folder: count for folder, count in counts.items() if count > MAX_MODULES}
-    assert large.keys() <= REGISTRIES.keys(), large
+    assert {folder: count for folder, count in counts.items() if count > MAX_MODULES} == {}
 
 
 def test_every_registry_is_there() -> None:

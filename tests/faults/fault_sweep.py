@@ -13,7 +13,7 @@ import pytest
 
 import explorer
 from explorer.errors import DeltaError, NotFoundError
-from explorer.protocol.deletion_vectors import parse_relative_place
+from explorer.protocol.vectors.deletion_vectors import parse_relative_place
 from explorer.writing.statements.options import WriteResult
 from tests.faults.faulty_store import (
     CHANGING,

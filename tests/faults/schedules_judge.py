@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from explorer.errors import DeltaError
-from explorer.protocol.z85 import parse_z85
+from explorer.protocol.vectors.z85 import parse_z85
 from explorer.table.table import Table
 from tests.faults.schedules_turns import Disk, Store
 from tests.faults.schedules_world import PART, SHORTEST_LOG_MS, World

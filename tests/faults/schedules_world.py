@@ -21,9 +21,12 @@ from explorer.pipeline.writing.write import write_here
 from explorer.progress import UNWATCHED
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.commit_json import Action
-from explorer.protocol.deletion_vectors import DeletionVectorDescriptor, parse_relative_place
 from explorer.protocol.file_actions import AddFile, RemoveFile
-from explorer.protocol.z85 import render_z85
+from explorer.protocol.vectors.deletion_vectors import (
+    DeletionVectorDescriptor,
+    parse_relative_place,
+)
+from explorer.protocol.vectors.z85 import render_z85
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.commit import Committed, Retries, commit

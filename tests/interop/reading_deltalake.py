@@ -11,8 +11,8 @@ import orjson
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
-from explorer.protocol.variant import parse_field_names, parse_variant
-from explorer.protocol.variant_rendering import render_variant
+from explorer.protocol.values.variant import parse_field_names, parse_variant
+from explorer.protocol.values.variant_rendering import render_variant
 from tests.interop.reading import (
     Case,
     Reading,

@@ -28,7 +28,7 @@ from pyspark.sql import SparkSession
 
 import explorer
 from explorer import maintenance
-from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
+from explorer.protocol.vectors.deletion_vectors import build_inline_descriptor, render_descriptor
 from explorer.storage.parquet.writer import ParquetOutput, WriterSettings
 from tests.data_tables import DataTable, array, field, map_of, struct
 from tests.interop.conditions import (

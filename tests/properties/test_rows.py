@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import explorer
-from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
+from explorer.protocol.vectors.deletion_vectors import build_inline_descriptor, render_descriptor
 from explorer.rows.read import read_rows
 from tests.data_tables import DataTable, array, field, map_of, struct
 from tests.row_values import plain_value

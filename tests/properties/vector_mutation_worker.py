@@ -20,7 +20,7 @@ from pathlib import Path
 from pyroaring import BitMap64
 
 from explorer.errors import ERROR_KINDS, DeltaError
-from explorer.protocol.deletion_vectors import deletion_mask, hidden_runs, live_mask
+from explorer.protocol.vectors.deletion_vectors import deletion_mask, hidden_runs, live_mask
 from explorer.rows.data_file.deletion_vectors import read_deletion_vector
 from explorer.storage.local import LocalStore
 from tests.conftest import CORPUS

@@ -14,7 +14,7 @@ import orjson
 from pyroaring import BitMap64
 
 from explorer.errors import DeltaError
-from explorer.protocol.deletion_vectors import (
+from explorer.protocol.vectors.deletion_vectors import (
     DeletionVectorDescriptor,
     build_inline_descriptor,
     parse_descriptor,

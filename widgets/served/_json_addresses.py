@@ -25,7 +25,7 @@ from explorer.answers.registry import ANSWERS
 from explorer.cli.printing.failures import describe_bug
 from explorer.errors import DeltaError, InvalidArgumentError, Problem, UnsupportedError
 from explorer.inspect.answer import Answer, Kind, Parameter, Question
-from explorer.protocol.utc_times import iso_time
+from explorer.protocol.values.utc_times import iso_time
 from explorer.table.counts import count
 from widgets.served._authentication import Authentication
 from widgets.served._headers import BARE_POLICY

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from explorer.errors import InvalidArgumentError
-from explorer.protocol.unicode_text import check_unicode
+from explorer.protocol.values.unicode_text import check_unicode
 from explorer.storage.local_file import read_local_text
 from explorer.storage.location import parse_location
 from widgets.served._login import check_secret

@@ -18,7 +18,7 @@ from explorer.maintenance.documents.state_folder import StateDir
 from explorer.maintenance.plan.plan import Plan
 from explorer.maintenance.repair.repair import What
 from explorer.progress import Watch
-from explorer.protocol.intervals import parse_interval
+from explorer.protocol.table_properties.intervals import parse_interval
 from explorer.table.table import Table
 from widgets.text import cut, split_names
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from explorer.cli.arguments.options import parse_duration, parse_pairs
 from explorer.errors import InvalidArgumentError
 from explorer.inspect.answer import check_one_point_in_time
-from explorer.protocol.byte_sizes import render_byte_size
+from explorer.protocol.table_properties.byte_sizes import render_byte_size
 
 if TYPE_CHECKING:
     from explorer.maintenance.plan.plan import Operation, Plan

@@ -9,7 +9,7 @@ import orjson
 import typer
 
 from explorer.errors import InvalidArgumentError
-from explorer.protocol.intervals import parse_interval
+from explorer.protocol.table_properties.intervals import parse_interval
 
 Uri = Annotated[
     str,

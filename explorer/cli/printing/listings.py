@@ -16,7 +16,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from explorer.cli.printing.wording import UNKNOWN, printable
-from explorer.protocol.utc_times import render_times
+from explorer.protocol.values.utc_times import render_times
 
 Row = Mapping[str, Any]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from explorer.protocol.byte_sizes import render_byte_size
-from explorer.protocol.utc_times import render_minute
+from explorer.protocol.table_properties.byte_sizes import render_byte_size
+from explorer.protocol.values.utc_times import render_minute
 from explorer.table.counts import count
 
 UNKNOWN = "?"

@@ -18,7 +18,7 @@ from explorer.inspect.reach.reachability import Reachability
 from explorer.log.load import LoadedVersion
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Watch
-from explorer.protocol.byte_sizes import render_byte_size
+from explorer.protocol.table_properties.byte_sizes import render_byte_size
 from explorer.scan.live_file_reads import reduce_live_files
 from explorer.scan.plan import physical_counts
 from explorer.table.counts import count

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from explorer.protocol.actions import FieldPath
 from explorer.protocol.features.column_mapping import physical_name
-from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
+from explorer.protocol.table_properties.known_properties import MappingMode
 from explorer.rows.conversion.field_matching import has_ids, match_fields, parquet_id
 
 

@@ -16,7 +16,7 @@ from explorer.protocol.features.registry import (
     WRITER_FEATURES_VERSION,
     active_features,
 )
-from explorer.protocol.known_properties import MappingMode
+from explorer.protocol.table_properties.known_properties import MappingMode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

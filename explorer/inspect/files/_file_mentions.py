@@ -25,8 +25,8 @@ from explorer.log.actions.columns import string_column
 from explorer.log.commits.commit_file import parse_action
 from explorer.log.plain_arrays import EMPTY
 from explorer.progress import Watch
-from explorer.protocol.deletion_vectors import parse_relative_place, render_relative_place
 from explorer.protocol.filenames import render_commit_name
+from explorer.protocol.vectors.deletion_vectors import parse_relative_place, render_relative_place
 from explorer.storage.ports import ReadStore
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+")

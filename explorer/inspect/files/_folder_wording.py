@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.protocol.byte_sizes import render_byte_size
+from explorer.protocol.table_properties.byte_sizes import render_byte_size
 from explorer.table.counts import count
 
 _SHOWN = 3

@@ -18,7 +18,7 @@ from explorer.protocol.filenames import (
     meant_name,
     parse_log_file_name,
 )
-from explorer.protocol.known_properties import LOG_CLEANUP, LOG_RETENTION
+from explorer.protocol.table_properties.known_properties import LOG_CLEANUP, LOG_RETENTION
 from explorer.storage.ports import ReadStore
 from explorer.table.retention import DAY_MS, milliseconds
 from explorer.table.times import commit_times

@@ -30,9 +30,9 @@ from explorer.log.actions.columns import TIME, int64_column, string_column, time
 from explorer.log.folder.listing import LogListing
 from explorer.log.folder.segment import missing_versions
 from explorer.protocol.filenames import is_temporary
-from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.protocol.paths import is_absolute
-from explorer.protocol.utc_times import render_minute
+from explorer.protocol.table_properties.known_properties import DELETED_FILE_RETENTION
+from explorer.protocol.values.utc_times import render_minute
 from explorer.storage.ports import ObjectInfo
 from explorer.storage.tree import leads_through_link
 from explorer.table.retention import milliseconds, retention_floor

@@ -49,7 +49,7 @@ from explorer.log.actions.columns import (
 from explorer.log.folder.listing import LogListing
 from explorer.log.plain_arrays import Flags, Numbers, read_flags, read_numbers
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.known_properties import DELETED_FILE_RETENTION
+from explorer.protocol.table_properties.known_properties import DELETED_FILE_RETENTION
 from explorer.storage.parquet.decoding_memory import release_memory
 from explorer.storage.ports import ReadStore
 from explorer.table.frames import sum_of

@@ -24,12 +24,12 @@ from explorer.log.actions.columns import (
 from explorer.log.plain_arrays import EMPTY, FALSE, TRUE, ZERO, build_array, in_one_piece
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.deletion_vectors import (
+from explorer.protocol.paths import encode_path
+from explorer.protocol.vectors.deletion_vectors import (
     DeletionVectorDescriptor,
     hidden_runs,
     parse_file_path,
 )
-from explorer.protocol.paths import encode_path
 from explorer.rows.data_file.data_file import FILE_COLUMNS, data_files
 from explorer.rows.data_file.deletion_vectors import read_deletion_vector
 from explorer.scan.live_file_reads import reduce_live_files

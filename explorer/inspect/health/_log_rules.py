@@ -16,7 +16,6 @@ from explorer.inspect.health._vacuum_rules import judge_vacuums
 from explorer.inspect.health.findings import Finding
 from explorer.inspect.reach.wording import versions_in_words
 from explorer.log.folder.segment import in_words, missing_versions
-from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.filenames import (
     LAST_CHECKPOINT,
     LogFileName,
@@ -24,7 +23,12 @@ from explorer.protocol.filenames import (
     meant_name,
     render_commit_name,
 )
-from explorer.protocol.known_properties import CHECKPOINT_INTERVAL, LOG_CLEANUP, LOG_RETENTION
+from explorer.protocol.table_properties.byte_sizes import render_byte_size
+from explorer.protocol.table_properties.known_properties import (
+    CHECKPOINT_INTERVAL,
+    LOG_CLEANUP,
+    LOG_RETENTION,
+)
 from explorer.table.counts import are, count
 from explorer.table.retention import log_cutoff_ms
 

@@ -29,9 +29,9 @@ from explorer.protocol.features.column_mapping import (
     physical_name,
     physical_path,
 )
-from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import StructField, StructType
 from explorer.protocol.schema_walk import FieldPlace, leaf_fields, render_path
+from explorer.protocol.table_properties.known_properties import MappingMode
 from explorer.rows.conversion.field_matching import match_fields
 from explorer.rows.data_file.data_file import DataFile
 from explorer.rows.data_file.parquet_file import ParquetDataFile, open_data_file, reading

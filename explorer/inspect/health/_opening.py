@@ -10,7 +10,7 @@ from explorer.errors import DeltaError, Problem, UnsupportedError
 from explorer.log.folder.segment import build_segment, missing_versions
 from explorer.log.load import LoadedVersion
 from explorer.progress import Watch
-from explorer.protocol.byte_sizes import render_byte_size
+from explorer.protocol.table_properties.byte_sizes import render_byte_size
 from explorer.table.counts import count
 from explorer.table.opening_cost import OpeningCost, expected_cost
 from explorer.table.readable import is_of_the_log, newest_readable, should_read_content

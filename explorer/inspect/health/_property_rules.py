@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from explorer.inspect.health._log_facts import LogFacts
 from explorer.inspect.health.findings import Finding, finding_of
-from explorer.protocol.properties import ignored_properties, validate_properties
+from explorer.protocol.table_properties.properties import ignored_properties, validate_properties
 from explorer.table.retention import describe_short_log
 
 

@@ -36,7 +36,7 @@ from explorer.log.plain_arrays import (
 )
 from explorer.progress import Watch
 from explorer.protocol.filenames import render_commit_name
-from explorer.protocol.utc_times import render_minute
+from explorer.protocol.values.utc_times import render_minute
 from explorer.table.counts import count
 from explorer.table.retention import milliseconds, retention_floor
 from explorer.table.snapshot import Snapshot

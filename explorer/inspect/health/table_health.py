@@ -62,8 +62,8 @@ from explorer.log.commits.commit_info import read_provenance
 from explorer.log.folder.last_checkpoint import read_hint, validate_hint
 from explorer.log.folder.listing import one_moment
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.byte_sizes import render_byte_size
-from explorer.protocol.known_properties import DELETED_FILE_RETENTION
+from explorer.protocol.table_properties.byte_sizes import render_byte_size
+from explorer.protocol.table_properties.known_properties import DELETED_FILE_RETENTION
 from explorer.rows.unrelated_files import UnrelatedFiles, find_unrelated_of
 from explorer.table.counts import count
 from explorer.table.frames import sum_of

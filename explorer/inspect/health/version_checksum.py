@@ -21,8 +21,8 @@ from explorer.protocol.filenames import (
     render_commit_name,
     render_commit_path,
 )
-from explorer.protocol.known_properties import TRANSACTION_RETENTION
 from explorer.protocol.schema import is_same_schema
+from explorer.protocol.table_properties.known_properties import TRANSACTION_RETENTION
 from explorer.protocol.version_checksum import (
     DELETED_RECORDS_FROM,
     VersionChecksum,

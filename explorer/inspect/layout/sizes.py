@@ -19,7 +19,7 @@ from explorer.inspect.layout._layout_files import (
 from explorer.log.actions.columns import STRING_MAP, int64_column, string_map_column
 from explorer.log.plain_arrays import ZERO, Numbers, build_array, read_flags, read_numbers
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.byte_sizes import render_byte_size
+from explorer.protocol.table_properties.byte_sizes import render_byte_size
 from explorer.scan.live_file_reads import read_live_files
 from explorer.table.counts import count
 from explorer.table.frames import believed_sizes

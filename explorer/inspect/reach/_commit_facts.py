@@ -18,7 +18,7 @@ from explorer.progress import Watch
 from explorer.protocol.actions import Protocol, parse_protocol
 from explorer.protocol.features.registry import obstacles_in_words, validate_reader
 from explorer.protocol.filenames import render_commit_name
-from explorer.protocol.known_properties import CHANGE_DATA_FEED
+from explorer.protocol.table_properties.known_properties import CHANGE_DATA_FEED
 from explorer.table.feed_versions import feed_set_in
 from explorer.table.table import Table
 

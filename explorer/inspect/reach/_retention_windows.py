@@ -15,9 +15,13 @@ from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import TIME, bool_column, int64_column, string_column, time_column
 from explorer.log.plain_arrays import Numbers
 from explorer.protocol.commit_json import render_milliseconds
-from explorer.protocol.known_properties import DELETED_FILE_RETENTION, LOG_CLEANUP, LOG_RETENTION
-from explorer.protocol.properties import ignored_properties
-from explorer.protocol.table_property import TableProperty
+from explorer.protocol.table_properties.known_properties import (
+    DELETED_FILE_RETENTION,
+    LOG_CLEANUP,
+    LOG_RETENTION,
+)
+from explorer.protocol.table_properties.properties import ignored_properties
+from explorer.protocol.table_properties.table_property import TableProperty
 from explorer.table.retention import describe_short_log, log_cutoff_ms, milliseconds
 from explorer.table.times import utc_time
 

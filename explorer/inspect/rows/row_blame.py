@@ -29,8 +29,8 @@ from explorer.inspect.rows.row_search import (
 from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
 from explorer.log.commits.commit_info import text_in
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.filenames import render_commit_name
+from explorer.protocol.table_properties.byte_sizes import render_byte_size
 from explorer.rows.changes.change_range import CHANGE_COLUMNS
 from explorer.rows.layout import layout_of
 from explorer.rows.python_values import plain_values

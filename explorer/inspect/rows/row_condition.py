@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from explorer.protocol.calendar_days import Day, Moment
 from explorer.protocol.schema import STRING
 from explorer.protocol.schema_walk import render_path
+from explorer.protocol.values.calendar_days import Day, Moment
 from explorer.rows.python_values import plain_values
 from explorer.scan.predicate.predicate import Constant, render_value
 

@@ -23,8 +23,8 @@ from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
 from explorer.inspect.rows.row_condition import is_named_like_a_key, key_columns
 from explorer.inspect.rows.row_search import in_both
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.features.type_widening import is_widening
+from explorer.protocol.table_properties.byte_sizes import render_byte_size
 from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.rows.layout import layout_of
 from explorer.rows.python_values import plain_values

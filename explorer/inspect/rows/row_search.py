@@ -23,8 +23,8 @@ from explorer.inspect.rows._own_layouts import OwnLayout, OwnLayouts
 from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
 from explorer.log.commits.commit_info import read_commit_info, text_in
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.filenames import render_commit_name
+from explorer.protocol.table_properties.byte_sizes import render_byte_size
 from explorer.rows.changes.change_actions import Change, RecordedChanges, WholeFile
 from explorer.rows.changes.change_range import CHANGE_COLUMNS, ChangeRange, TableState
 from explorer.rows.changes.feed import ChangeFeed, CommitChanges, read_change

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from explorer.protocol import known_properties as known
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
 from explorer.protocol.features.column_mapping import column_mapping_mode, logical_path
@@ -17,9 +16,10 @@ from explorer.protocol.features.column_rules import (
 )
 from explorer.protocol.features.registry import is_catalog_managed, is_supported
 from explorer.protocol.features.row_id_high_water_mark import ROW_TRACKING_DOMAIN
-from explorer.protocol.properties import check_constraints
 from explorer.protocol.schema import StructType
 from explorer.protocol.schema_walk import render_path
+from explorer.protocol.table_properties import known_properties as known
+from explorer.protocol.table_properties.properties import check_constraints
 
 NAMES: Final = (
     "rule",

@@ -18,7 +18,7 @@ def validate_table(
     protocol: Protocol, metadata: Metadata
 ) -> tuple[StructType | None, list[Problem]]:
     """The schema, None where it cannot be read, and every problem; properties have rules of
-    their own (`explorer.protocol.properties`)."""
+    their own (`explorer.protocol.table_properties.properties`)."""
     problems = [
         *validate_protocol(protocol),
         *validate_unsupported_mapping(protocol, metadata.configuration),

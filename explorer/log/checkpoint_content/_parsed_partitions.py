@@ -17,8 +17,8 @@ from explorer.log.state.file_columns import FileColumns
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.arrow_types import arrow_type
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
-from explorer.protocol.partition_values import parse_partition_value
 from explorer.protocol.schema import StructField, parse_schema, render_type
+from explorer.protocol.values.partition_values import parse_partition_value
 
 PARSED: Final = "partitionValues_parsed"
 

@@ -18,7 +18,10 @@ from explorer.log.actions.columns import int64_scalar
 from explorer.log.plain_arrays import FALSE
 from explorer.protocol.actions import Transaction
 from explorer.protocol.commit_json import render_milliseconds
-from explorer.protocol.known_properties import DELETED_FILE_RETENTION, TRANSACTION_RETENTION
+from explorer.protocol.table_properties.known_properties import (
+    DELETED_FILE_RETENTION,
+    TRANSACTION_RETENTION,
+)
 
 Times = TypeVar("Times", pa.Array, pa.ChunkedArray)
 

@@ -30,7 +30,7 @@ from explorer.log.state.statistics_columns import (
     indexed_statistics,
 )
 from explorer.protocol.actions import FieldPath
-from explorer.protocol.known_properties import (
+from explorer.protocol.table_properties.known_properties import (
     CHECKPOINT_STATS_AS_JSON,
     CHECKPOINT_STATS_AS_STRUCT,
 )

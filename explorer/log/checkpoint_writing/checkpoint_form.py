@@ -8,7 +8,7 @@ from typing import Final, Literal
 from explorer.errors import InvalidArgumentError, UnsupportedError
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.registry import is_supported
-from explorer.protocol.known_properties import CHECKPOINT_POLICY
+from explorer.protocol.table_properties.known_properties import CHECKPOINT_POLICY
 
 V2_FEATURE: Final = "v2Checkpoint"
 

@@ -18,7 +18,7 @@ from explorer.log.load import LoadedVersion
 from explorer.log.plain_arrays import Numbers, read_numbers
 from explorer.log.state.file_columns import FileColumns
 from explorer.protocol.filenames import LOG_FOLDER, render_checksum_name, render_commit_path
-from explorer.protocol.known_properties import TRANSACTION_RETENTION
+from explorer.protocol.table_properties.known_properties import TRANSACTION_RETENTION
 from explorer.protocol.version_checksum import (
     DELETED_RECORDS_FROM,
     FileSizes,

@@ -25,9 +25,13 @@ from explorer.log.statistics.statistics_values import drop_overflow, fit_values,
 from explorer.protocol.actions import FieldPath, Metadata, Protocol
 from explorer.protocol.arrow_types import arrow_type
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_path
-from explorer.protocol.known_properties import INDEXED_COLUMNS, STATS_COLUMNS, MappingMode
 from explorer.protocol.schema import VOID, DataType, DecimalType, PrimitiveType, parse_schema
 from explorer.protocol.schema_walk import FieldPlace, leaf_fields
+from explorer.protocol.table_properties.known_properties import (
+    INDEXED_COLUMNS,
+    STATS_COLUMNS,
+    MappingMode,
+)
 
 PARSED: Final = "stats_parsed"
 _NUM_RECORDS: Final = ("numRecords",)

@@ -41,7 +41,7 @@ from explorer.maintenance.documents.older_plan import (
 from explorer.maintenance.documents.receipt import LATEST_MS, Receipt, parse_receipt
 from explorer.maintenance.plan.newer_commits import find_own_commit
 from explorer.maintenance.plan.plan import FORMAT, Plan, digest_document, parse_plan
-from explorer.protocol.unicode_text import with_encodable_texts
+from explorer.protocol.values.unicode_text import with_encodable_texts
 from explorer.storage.local_file import read_local_file
 from explorer.table.table import Table
 

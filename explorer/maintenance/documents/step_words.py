@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from explorer.maintenance.documents.receipt import Receipt, StepReceipt
-from explorer.protocol.byte_sizes import render_byte_size
+from explorer.protocol.table_properties.byte_sizes import render_byte_size
 from explorer.table.counts import count
 
 

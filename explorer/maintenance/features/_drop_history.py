@@ -14,9 +14,12 @@ from explorer.maintenance.plan.planning_context import PlanningContext
 from explorer.protocol.actions import Metadata
 from explorer.protocol.features.type_widening import type_changes
 from explorer.protocol.filenames import render_commit_path
-from explorer.protocol.known_properties import CHECKPOINT_POLICY, COLUMN_MAPPING_MODE
-from explorer.protocol.known_properties import DELETION_VECTORS as VECTORS
 from explorer.protocol.schema import parse_schema
+from explorer.protocol.table_properties.known_properties import (
+    CHECKPOINT_POLICY,
+    COLUMN_MAPPING_MODE,
+)
+from explorer.protocol.table_properties.known_properties import DELETION_VECTORS as VECTORS
 from explorer.transaction.concurrent_commit import parse_concurrent_commit
 
 if TYPE_CHECKING:

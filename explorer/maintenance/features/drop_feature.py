@@ -47,7 +47,7 @@ from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.protocol.features.evolution import dependents, with_features, without_feature
 from explorer.protocol.features.registry import is_supported
-from explorer.protocol.known_properties import DROP_FEATURE_RETENTION
+from explorer.protocol.table_properties.known_properties import DROP_FEATURE_RETENTION
 from explorer.table.counts import count
 from explorer.table.table import Table
 from explorer.table.times import Clock, system_clock

@@ -17,7 +17,8 @@ from explorer.protocol.features.column_ids import has_column_ids
 from explorer.protocol.features.registry import FEATURES
 from explorer.protocol.features.row_id_high_water_mark import ROW_TRACKING_DOMAIN
 from explorer.protocol.features.type_widening import TYPE_CHANGES_KEY
-from explorer.protocol.known_properties import (
+from explorer.protocol.schema_walk import walk_fields
+from explorer.protocol.table_properties.known_properties import (
     CHECKPOINT_POLICY,
     COLUMN_MAPPING_MODE,
     DELETION_VECTORS,
@@ -28,8 +29,7 @@ from explorer.protocol.known_properties import (
     ROW_TRACKING_SUSPENDED,
     TYPE_WIDENING,
 )
-from explorer.protocol.properties import check_constraints
-from explorer.protocol.schema_walk import walk_fields
+from explorer.protocol.table_properties.properties import check_constraints
 from explorer.table.counts import have
 from explorer.table.snapshot import Snapshot
 

@@ -62,8 +62,8 @@ from explorer.protocol.features.registry import (
     WRITER_FEATURES_VERSION,
     supported_features,
 )
-from explorer.protocol.known_properties import ROW_TRACKING
 from explorer.protocol.schema import parse_schema
+from explorer.protocol.table_properties.known_properties import ROW_TRACKING
 from explorer.table.counts import count
 from explorer.table.table import Table
 from explorer.table.times import Clock, system_clock

@@ -16,12 +16,12 @@ from explorer.maintenance.plan.plan import Verdict
 from explorer.protocol.actions import Metadata
 from explorer.protocol.features.column_ids import has_column_ids, map_columns
 from explorer.protocol.features.row_columns import row_column_names
-from explorer.protocol.known_properties import (
+from explorer.protocol.schema import StructType
+from explorer.protocol.table_properties.known_properties import (
     COLUMN_MAPPING_MODE,
     ROW_TRACKING,
     ROW_TRACKING_SUSPENDED,
 )
-from explorer.protocol.schema import StructType
 from explorer.rows.changes.change_range import CHANGE_COLUMNS
 from explorer.transaction.rules.change import Described
 from explorer.transaction.rules.protocol_rules import (

@@ -20,8 +20,8 @@ from explorer.log.plain_arrays import read_numbers
 from explorer.maintenance.plan.plan import Verdict
 from explorer.protocol.features.registry import FEATURES
 from explorer.protocol.features.table_feature import TableFacts
-from explorer.protocol.known_properties import COLUMN_MAPPING_MODE
 from explorer.protocol.schema_walk import walk_fields
+from explorer.protocol.table_properties.known_properties import COLUMN_MAPPING_MODE
 from explorer.scan.sql.expressions import check_expression
 from explorer.table.counts import have
 from explorer.transaction.rules.change import Described

@@ -23,7 +23,7 @@ from explorer.protocol.filenames import (
     parse_log_file_name,
     render_commit_name,
 )
-from explorer.protocol.known_properties import CHECKPOINT_PROTECTION_VERSION
+from explorer.protocol.table_properties.known_properties import CHECKPOINT_PROTECTION_VERSION
 from explorer.table.table import contiguous_run
 
 _CHECKPOINTS: Final = frozenset(

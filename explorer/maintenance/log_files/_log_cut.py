@@ -14,7 +14,7 @@ from explorer.errors import DeltaError
 from explorer.files.reachable import version_ranges
 from explorer.log.folder.listing import CheckpointFiles
 from explorer.maintenance.plan.planning_context import PlanningContext
-from explorer.protocol.known_properties import CHANGE_DATA_FEED
+from explorer.protocol.table_properties.known_properties import CHANGE_DATA_FEED
 from explorer.table.feed_versions import feeding_versions
 from explorer.table.retention import log_cutoff_ms
 from explorer.table.snapshot import Snapshot

@@ -14,7 +14,7 @@ from explorer.maintenance.plan.plan import Plan, Promise
 from explorer.maintenance.plan.planning_context import read_planning_context
 from explorer.maintenance.plan.step_types import CopyCheckpoint, Step, WriteCheckpoint
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.byte_sizes import render_byte_size
+from explorer.protocol.table_properties.byte_sizes import render_byte_size
 from explorer.table.counts import count
 from explorer.table.opening_cost import OpeningCost, opening_cost
 from explorer.table.snapshot import Snapshot

@@ -48,7 +48,6 @@ from explorer.maintenance.plan.plan import Plan, Promise, Verdict
 from explorer.maintenance.plan.planning_context import PlanningContext, read_planning_context
 from explorer.maintenance.plan.step_types import DeleteFiles, NeededFile, Step, WriteHint
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.filenames import (
     LAST_CHECKPOINT,
     LOG_FOLDER,
@@ -58,7 +57,8 @@ from explorer.protocol.filenames import (
     is_temporary,
     parse_log_file_name,
 )
-from explorer.protocol.known_properties import LOG_CLEANUP, LOG_RETENTION
+from explorer.protocol.table_properties.byte_sizes import render_byte_size
+from explorer.protocol.table_properties.known_properties import LOG_CLEANUP, LOG_RETENTION
 from explorer.storage.ports import ObjectInfo
 from explorer.table.counts import count
 from explorer.table.retention import DAY_MS

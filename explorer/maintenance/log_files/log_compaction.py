@@ -10,8 +10,8 @@ from explorer.maintenance.plan.plan import Plan, Promise
 from explorer.maintenance.plan.planning_context import PlanningContext, read_planning_context
 from explorer.maintenance.plan.step_types import WriteCompaction
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_name
+from explorer.protocol.table_properties.byte_sizes import render_byte_size
 from explorer.table.counts import count
 from explorer.table.table import Table
 from explorer.table.times import Clock, system_clock

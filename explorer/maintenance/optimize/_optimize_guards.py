@@ -18,14 +18,14 @@ from explorer.maintenance.plan.guards import judge_rules
 from explorer.maintenance.plan.plan import Verdict
 from explorer.maintenance.plan.step_types import Aim
 from explorer.protocol.features.registry import is_supported
-from explorer.protocol.known_properties import (
+from explorer.protocol.schema import VARIANT
+from explorer.protocol.schema_walk import walk_types
+from explorer.protocol.table_properties.known_properties import (
     COMPRESSION,
     ICEBERG_COMPAT_V3,
     ICEBERG_WRITER_COMPAT_V1,
     ICEBERG_WRITER_COMPAT_V3,
 )
-from explorer.protocol.schema import VARIANT
-from explorer.protocol.schema_walk import walk_types
 from explorer.rows.data_file.data_file import data_files
 from explorer.rows.data_file.read_file import rule_broken
 from explorer.rows.row_checks import find_broken_partition

@@ -12,7 +12,7 @@ from explorer.maintenance.plan.step_types import (
     WriteCheckpoint,
     WriteChecksum,
 )
-from explorer.protocol.known_properties import CHECKPOINT_INTERVAL
+from explorer.protocol.table_properties.known_properties import CHECKPOINT_INTERVAL
 
 
 def with_checksum_and_checkpoint(

@@ -18,7 +18,7 @@ from explorer.protocol.features.registry import (
     is_catalog_managed,
     is_supported,
 )
-from explorer.protocol.table_property import TableProperty
+from explorer.protocol.table_properties.table_property import TableProperty
 from explorer.table.counts import count
 from explorer.table.times import CLOCK_TOLERANCE_MS, shown_time, utc_time
 

@@ -24,7 +24,7 @@ from explorer.maintenance.plan.guards import judge_failed_check, judge_independe
 from explorer.maintenance.plan.plan import Verdict
 from explorer.maintenance.plan.planning_context import PlanningContext
 from explorer.maintenance.plan.used_features import every_metadata
-from explorer.protocol.known_properties import DELETED_FILE_RETENTION
+from explorer.protocol.table_properties.known_properties import DELETED_FILE_RETENTION
 from explorer.table.retention import milliseconds
 
 _BY_FIRST = "kept by the checkpoint and the commits after it, and not by all commits"

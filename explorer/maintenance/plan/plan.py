@@ -18,7 +18,7 @@ import pyarrow as pa
 from explorer.maintenance.plan._step_documents import parse_steps, render_step
 from explorer.maintenance.plan.file_list import FILES_SCHEMA, digest_files
 from explorer.maintenance.plan.step_types import Step, check_steps
-from explorer.protocol.unicode_text import check_unicode
+from explorer.protocol.values.unicode_text import check_unicode
 
 if TYPE_CHECKING:
     from explorer.table.table import Table

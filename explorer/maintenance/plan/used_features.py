@@ -14,9 +14,9 @@ from explorer.protocol.features.column_mapping import FIELD_ID_KEY
 from explorer.protocol.features.registry import FEATURES
 from explorer.protocol.features.table_feature import TableFacts
 from explorer.protocol.filenames import render_commit_name, render_commit_path
-from explorer.protocol.known_properties import COLUMN_MAPPING_MODE
 from explorer.protocol.schema import parse_schema
 from explorer.protocol.schema_walk import walk_fields
+from explorer.protocol.table_properties.known_properties import COLUMN_MAPPING_MODE
 from explorer.storage.concurrent_reads import map_concurrently
 
 

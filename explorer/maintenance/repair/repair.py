@@ -49,7 +49,7 @@ from explorer.maintenance.steps.commit_step import judge_commit
 from explorer.maintenance.steps.gone_files import are_gone
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.filenames import LAST_CHECKPOINT
-from explorer.protocol.known_properties import CHANGE_DATA_FEED
+from explorer.protocol.table_properties.known_properties import CHANGE_DATA_FEED
 from explorer.table.counts import count
 from explorer.table.row_counts import count_live
 from explorer.table.table import Table

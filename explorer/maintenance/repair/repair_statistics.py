@@ -30,8 +30,8 @@ from explorer.maintenance.steps.commit_files import as_they_are
 from explorer.maintenance.steps.commit_step import FILES_OF_THE_TABLE
 from explorer.maintenance.steps.context import Run, Tally
 from explorer.pipeline import measure_files
-from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_path
+from explorer.protocol.table_properties.byte_sizes import render_byte_size
 from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.scan.statistics.column_statistics import StatisticsColumn, read_facts
 from explorer.table.counts import count

@@ -32,8 +32,8 @@ from explorer.maintenance.plan.step_types import (
 )
 from explorer.maintenance.steps.differing_files import differing_files
 from explorer.protocol.features.registry import is_supported
-from explorer.protocol.known_properties import ROW_ID_COLUMN
 from explorer.protocol.paths import encode_path
+from explorer.protocol.table_properties.known_properties import ROW_ID_COLUMN
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.row_ids import ID_COLUMNS

@@ -19,7 +19,7 @@ from explorer.maintenance.steps.context import Run, Tally
 from explorer.maintenance.steps.files_coming_back import check_files_come_back
 from explorer.maintenance.steps.gone_files import check_still_gone
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol
-from explorer.protocol.known_properties import CHECKPOINT_PROTECTION_VERSION
+from explorer.protocol.table_properties.known_properties import CHECKPOINT_PROTECTION_VERSION
 from explorer.table.table import Table
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.live_files import EarlierVersion, FilesOf

@@ -27,7 +27,7 @@ from explorer.storage.ports import NeighbourStore, ReadStore, offers
 from explorer.table.counts import are, count
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
-from explorer.transaction.rules.place_rules import are_absolute
+from explorer.transaction.rules.files.place_rules import are_absolute
 
 MOST_NEIGHBOURS: Final = 1000
 """Folders beside a table that are looked into."""

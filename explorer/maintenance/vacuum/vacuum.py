@@ -58,8 +58,8 @@ from explorer.maintenance.vacuum._vacuum_files import (
     judge_removed,
 )
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.byte_sizes import render_byte_size
-from explorer.protocol.known_properties import DELETED_FILE_RETENTION
+from explorer.protocol.table_properties.byte_sizes import render_byte_size
+from explorer.protocol.table_properties.known_properties import DELETED_FILE_RETENTION
 from explorer.storage.parquet.decoding_memory import release_memory
 from explorer.table.counts import count
 from explorer.table.retention import retention_floor

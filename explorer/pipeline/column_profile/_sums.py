@@ -18,10 +18,10 @@ from explorer.log.state.file_columns import FileColumns
 from explorer.pipeline.large.large_table import LargeSnapshot
 from explorer.pipeline.large.large_tasks import FilesQuestion
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS
-from explorer.protocol.calendar_days import Day, days_of
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.protocol.schema import PrimitiveType, StructField
 from explorer.protocol.schema_walk import render_path
+from explorer.protocol.values.calendar_days import Day, days_of
 from explorer.rows.data_file.partition_columns import constant_column
 from explorer.rows.python_values import ordinal_of, python_values
 from explorer.scan.statistics.column_statistics import parsed_leaves

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from explorer.log.actions.columns import int64_scalar
 from explorer.pipeline.tasks.file_tasks import Batches, ReadFiles
-from explorer.protocol.calendar_days import Day, Moment
+from explorer.protocol.values.calendar_days import Day, Moment
 from explorer.rows.data_file.partition_columns import constant_column
 from explorer.rows.python_values import ordinal_of
 

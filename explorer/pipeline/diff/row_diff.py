@@ -25,7 +25,7 @@ from explorer.pipeline.session import choose_session
 from explorer.pipeline.tasks.comparable import comparable, is_comparable
 from explorer.pipeline.tasks.table_marks import marked_rows
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.known_properties import ROW_TRACKING
+from explorer.protocol.table_properties.known_properties import ROW_TRACKING
 from explorer.rows.changes.change_range import CHANGE_COLUMNS
 from explorer.rows.layout import layout_of
 from explorer.rows.request import RowRequest, build_request

@@ -13,8 +13,8 @@ from functools import reduce
 from operator import and_, or_
 from typing import TYPE_CHECKING, Any, Final
 
-from explorer.protocol.calendar_days import Day, Moment
 from explorer.protocol.schema import VOID, DataType, DecimalType, PrimitiveType, render_type
+from explorer.protocol.values.calendar_days import Day, Moment
 from explorer.scan.predicate.predicate import (
     ColumnReference,
     Comparison,

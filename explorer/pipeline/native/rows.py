@@ -29,9 +29,9 @@ from explorer.pipeline.tasks.file_tasks import NUM_RECORDS
 from explorer.pipeline.tasks.spark_types import spark_schema, spark_type
 from explorer.pipeline.tasks.task_failures import GuardName, render_guard
 from explorer.protocol.arrow_types import row_schema
-from explorer.protocol.deletion_vectors import deletion_mask
 from explorer.protocol.features.column_mapping import physical_name
 from explorer.protocol.schema import VOID, StructField, StructType
+from explorer.protocol.vectors.deletion_vectors import deletion_mask
 from explorer.rows.data_file.data_file import DataFile, data_files
 from explorer.rows.data_file.deletion_vectors import read_deletion_vectors
 from explorer.rows.data_file.partition_columns import joined_scalars, partition_scalar

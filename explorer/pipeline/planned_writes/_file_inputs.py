@@ -21,7 +21,7 @@ from explorer.errors import ConflictError, CorruptDataError, InvalidArgumentErro
 from explorer.pipeline.planned_writes._input_rows import BROKEN, describe_rows, read_rows
 from explorer.pipeline.writing.given_data import ArrowRows
 from explorer.progress import UNWATCHED, Watch
-from explorer.protocol.unicode_text import check_unicode
+from explorer.protocol.values.unicode_text import check_unicode
 from explorer.writing.files.renamed_rows import with_schema
 from explorer.writing.gate.arrow_gate import given_schema
 

@@ -15,7 +15,7 @@ from explorer.pipeline.tasks.attempts import Retries
 from explorer.pipeline.tasks.file_tasks import ReadGroup, in_this_process, on_spark
 from explorer.pipeline.tasks.task_groups import group_files
 from explorer.progress import Watch
-from explorer.protocol.byte_sizes import render_byte_size
+from explorer.protocol.table_properties.byte_sizes import render_byte_size
 from explorer.storage.ports import ReadStore
 from explorer.table.frames import believed_sizes
 

@@ -33,7 +33,7 @@ from explorer.pipeline.tasks.file_tasks import NUM_RECORDS
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.protocol.features.registry import check_reader
 from explorer.protocol.filenames import render_commit_path
-from explorer.protocol.known_properties import CHANGE_DATA_FEED
+from explorer.protocol.table_properties.known_properties import CHANGE_DATA_FEED
 from explorer.rows.changes.change_range import (
     ChangeRange,
     TableState,

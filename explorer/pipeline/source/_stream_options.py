@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from explorer.errors import InvalidArgumentError
 from explorer.pipeline.source._write_options import flag_of, given_options, parse_option
-from explorer.protocol.byte_sizes import parse_byte_size
+from explorer.protocol.table_properties.byte_sizes import parse_byte_size
 
 _DEFAULT_FILES: Final = 1000
 """Files of a batch where nothing else is asked for; the reference's own number."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 
 from explorer.errors import InvalidArgumentError
-from explorer.protocol.byte_sizes import parse_byte_size
+from explorer.protocol.table_properties.byte_sizes import parse_byte_size
 from explorer.writing.statements.options import WriteOptions
 
 PROFILE: Final = "DELTA_EXPLORER_PROFILE_"

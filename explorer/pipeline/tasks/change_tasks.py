@@ -17,7 +17,7 @@ from explorer.log.actions.columns import (
     time_column,
 )
 from explorer.pipeline.tasks.file_tasks import Batches
-from explorer.protocol.deletion_vectors import DeletionVectorDescriptor
+from explorer.protocol.vectors.deletion_vectors import DeletionVectorDescriptor
 from explorer.rows.changes.change_actions import (
     Change,
     ChangedVector,

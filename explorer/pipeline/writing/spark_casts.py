@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from explorer.errors import UnsupportedError
-from explorer.protocol.calendar_days import DAY_US, LAST_US
 from explorer.protocol.character_types import CharacterType
 from explorer.protocol.schema import (
     BINARY,
@@ -31,6 +30,7 @@ from explorer.protocol.schema import (
     render_schema,
     render_type,
 )
+from explorer.protocol.values.calendar_days import DAY_US, LAST_US
 from explorer.writing.gate.number_widths import is_wider
 from explorer.writing.gate.plan import FieldCast, ValueCast
 from explorer.writing.gate.refusals import Refusal, not_stored

@@ -16,9 +16,12 @@ from explorer.protocol.features.column_mapping import (
     PHYSICAL_NAME_KEY,
     field_id,
 )
-from explorer.protocol.known_properties import COLUMN_MAPPING_MAX_ID, COLUMN_MAPPING_MODE
 from explorer.protocol.schema import StructField, StructType, parse_schema, render_schema
 from explorer.protocol.schema_walk import map_fields, walk_fields
+from explorer.protocol.table_properties.known_properties import (
+    COLUMN_MAPPING_MAX_ID,
+    COLUMN_MAPPING_MODE,
+)
 
 
 def has_column_ids(schema: StructType) -> bool:

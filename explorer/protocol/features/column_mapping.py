@@ -9,9 +9,9 @@ from typing import Final
 from explorer.errors import Problem
 from explorer.protocol.actions import Protocol
 from explorer.protocol.features.registry import binds_readers
-from explorer.protocol.known_properties import COLUMN_MAPPING_MODE, MappingMode
 from explorer.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
 from explorer.protocol.schema_walk import FieldPlace, render_path, walk_fields
+from explorer.protocol.table_properties.known_properties import COLUMN_MAPPING_MODE, MappingMode
 
 PHYSICAL_NAME_KEY: Final = "delta.columnMapping.physicalName"
 FIELD_ID_KEY: Final = "delta.columnMapping.id"

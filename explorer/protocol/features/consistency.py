@@ -17,7 +17,7 @@ from explorer.protocol.features.registry import (
     half_listed_features,
     supported_features,
 )
-from explorer.protocol.known_properties import COLUMN_MAPPING_MODE
+from explorer.protocol.table_properties.known_properties import COLUMN_MAPPING_MODE
 
 _PREVIEW = "-preview"
 

@@ -14,9 +14,9 @@ from typing import Final
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.column_mapping import NESTED_IDS_KEY, physical_name
 from explorer.protocol.features.registry import is_active, is_supported
-from explorer.protocol.known_properties import WRITE_PARTITION_COLUMNS
 from explorer.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
 from explorer.protocol.schema_walk import map_fields, walk_fields
+from explorer.protocol.table_properties.known_properties import WRITE_PARTITION_COLUMNS
 
 ICEBERG_V1: Final = "icebergCompatV1"
 ICEBERG_V2: Final = "icebergCompatV2"

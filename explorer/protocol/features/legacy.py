@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from explorer.protocol import known_properties as known
 from explorer.protocol.features.table_feature import (
     TableFacts,
     TableFeature,
@@ -13,6 +12,7 @@ from explorer.protocol.features.table_feature import (
     by_property,
     by_property_prefix,
 )
+from explorer.protocol.table_properties import known_properties as known
 
 
 def _is_mapped(facts: TableFacts) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from explorer.protocol import known_properties as known
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
 from explorer.protocol.features.table_feature import (
     TableFacts,
@@ -16,6 +15,7 @@ from explorer.protocol.features.table_feature import (
     either,
     whenever_supported,
 )
+from explorer.protocol.table_properties import known_properties as known
 
 
 def _is_clustered(facts: TableFacts) -> bool:

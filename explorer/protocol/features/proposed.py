@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from explorer.protocol import known_properties as known
 from explorer.protocol.features.table_feature import (
     TableFeature,
     by_column_metadata,
@@ -15,6 +14,7 @@ from explorer.protocol.features.table_feature import (
     either,
     whenever_supported,
 )
+from explorer.protocol.table_properties import known_properties as known
 
 _TYPE_WIDENING: Final = either(
     by_property(known.TYPE_WIDENING), by_column_metadata("delta.typeChanges")

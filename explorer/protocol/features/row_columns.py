@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from explorer.protocol.known_properties import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
+from explorer.protocol.table_properties.known_properties import (
+    ROW_COMMIT_VERSION_COLUMN,
+    ROW_ID_COLUMN,
+)
 
 
 def row_column_names(row_ids: UUID, commit_versions: UUID) -> dict[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from explorer.protocol.actions import Metadata
-from explorer.protocol.table_property import TableProperty
+from explorer.protocol.table_properties.table_property import TableProperty
 
 if TYPE_CHECKING:
     # opening a table asks only for names; its columns are looked at later

@@ -15,9 +15,9 @@ from typing import Any, Literal
 from explorer.log.actions.action_rows import wrong_field
 from explorer.log.actions.fields import FileAction, misfit
 from explorer.log.commits.commit_file import lines_reversed, parse_action
-from explorer.protocol.deletion_vectors import DeletionVectorDescriptor, parse_descriptor
 from explorer.protocol.filenames import render_commit_name
 from explorer.protocol.paths import normalise_path
+from explorer.protocol.vectors.deletion_vectors import DeletionVectorDescriptor, parse_descriptor
 from explorer.rows.data_file.data_file import DataFile
 
 ChangeType = Literal["insert", "delete"]

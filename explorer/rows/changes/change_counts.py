@@ -8,7 +8,7 @@ from collections import Counter
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
-from explorer.protocol.deletion_vectors import DeletionVectorDescriptor
+from explorer.protocol.vectors.deletion_vectors import DeletionVectorDescriptor
 from explorer.rows.changes.change_actions import Change, ChangedVector, RecordedChanges, WholeFile
 from explorer.rows.changes.feed import recorded_types
 from explorer.rows.data_file.deletion_vectors import read_deletion_vectors

@@ -22,8 +22,8 @@ from explorer.progress import Watch
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.registry import check_reader
 from explorer.protocol.filenames import render_commit_name, render_commit_path
-from explorer.protocol.known_properties import CHANGE_DATA_FEED
 from explorer.protocol.schema import StructType, parse_schema
+from explorer.protocol.table_properties.known_properties import CHANGE_DATA_FEED
 from explorer.storage.ports import ReadStore
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table, contiguous_run

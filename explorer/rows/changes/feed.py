@@ -24,13 +24,13 @@ from explorer.log.actions.keys import file_key
 from explorer.log.commits.commit_file import may_name
 from explorer.log.load import LoadedVersion
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
-from explorer.protocol.deletion_vectors import (
+from explorer.protocol.features.column_mapping import physical_name
+from explorer.protocol.schema import STRING, parse_schema
+from explorer.protocol.vectors.deletion_vectors import (
     DeletionVectorDescriptor,
     deletion_mask,
     render_descriptor,
 )
-from explorer.protocol.features.column_mapping import physical_name
-from explorer.protocol.schema import STRING, parse_schema
 from explorer.rows.changes.change_actions import (
     Change,
     ChangedVector,

@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 from pyarrow.types import is_struct
 
 from explorer.errors import CorruptDataError, UnsupportedError
-from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import (
     ArrayType,
     DataType,
@@ -24,6 +23,7 @@ from explorer.protocol.schema import (
     StructType,
     render_type,
 )
+from explorer.protocol.table_properties.known_properties import MappingMode
 from explorer.rows.conversion.calendars import FormerCalendar
 from explorer.rows.conversion.field_matching import match_fields
 from explorer.rows.conversion.leaf_values import Converter, leaf_converter

@@ -10,8 +10,8 @@ import pyarrow as pa
 from explorer.errors import CorruptDataError
 from explorer.protocol.arrow_types import PARQUET_ID
 from explorer.protocol.features.column_mapping import field_id, physical_name
-from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import StructField
+from explorer.protocol.table_properties.known_properties import MappingMode
 
 
 def match_fields(

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from explorer.errors import UnsupportedError
 from explorer.log.actions.columns import string_column
-from explorer.protocol.variant import (
+from explorer.protocol.values.variant import (
     SPEC,
     Float32,
     Temporal,
@@ -29,7 +29,7 @@ from explorer.protocol.variant import (
     parse_variant,
     refuse,
 )
-from explorer.protocol.variant_rendering import plain_variant, render_variant
+from explorer.protocol.values.variant_rendering import plain_variant, render_variant
 
 _KEPT_NAMES = 100_000
 """Names of dictionaries that are kept: files repeat one dictionary row after row."""

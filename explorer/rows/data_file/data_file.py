@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from explorer.errors import CorruptLogError, InvalidArgumentError, UnsupportedError
-from explorer.protocol.deletion_vectors import DeletionVectorDescriptor
 from explorer.protocol.paths import decode_path, is_absolute
+from explorer.protocol.vectors.deletion_vectors import DeletionVectorDescriptor
 from explorer.storage.location import parse_location
 from explorer.storage.ports import ReadStore
 

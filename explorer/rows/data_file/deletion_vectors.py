@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from explorer.errors import CorruptDataError, DeltaError, NotFoundError, StorageError
-from explorer.protocol.deletion_vectors import (
+from explorer.protocol.vectors.deletion_vectors import (
     DeletionVectorDescriptor,
     check_file_version,
     parse_file_path,

@@ -10,9 +10,9 @@ from decimal import Context, Decimal
 import pyarrow as pa
 
 from explorer.log.actions.columns import string_scalar
-from explorer.protocol.calendar_days import Day, Moment
-from explorer.protocol.partition_values import PartitionValue, parse_partition_value
 from explorer.protocol.schema import StructField, render_type
+from explorer.protocol.values.calendar_days import Day, Moment
+from explorer.protocol.values.partition_values import PartitionValue, parse_partition_value
 
 _EXACT = Context(prec=80)  # the default one rounds to 28 digits
 _SIZES = {8: "<b", 16: "<h", 32: "<i", 64: "<q"}

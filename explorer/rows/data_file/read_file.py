@@ -15,8 +15,8 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from explorer.errors import CorruptDataError
-from explorer.protocol.deletion_vectors import live_mask
 from explorer.protocol.schema_walk import render_path
+from explorer.protocol.vectors.deletion_vectors import live_mask
 from explorer.rows.data_file._file_plan import FilePlan, find_column, plan_file
 from explorer.rows.data_file.data_file import DataFile
 from explorer.rows.data_file.deletion_vectors import VectorFiles

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from explorer.protocol.calendar_days import DAY_US, LAST_US, LEAST_US, Day, Moment
 from explorer.protocol.schema import TIMESTAMP, PrimitiveType
+from explorer.protocol.values.calendar_days import DAY_US, LAST_US, LEAST_US, Day, Moment
 from explorer.scan.predicate.predicate import (
     ColumnReference,
     Condition,

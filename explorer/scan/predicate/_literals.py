@@ -13,15 +13,6 @@ from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any, Final, cast
 
 from explorer.errors import InvalidArgumentError
-from explorer.protocol.calendar_days import (
-    DAY_US,
-    Day,
-    Moment,
-    checked_day,
-    checked_moment,
-    days_of,
-    parse_clock,
-)
 from explorer.protocol.schema import (
     BINARY,
     BOOLEAN,
@@ -33,6 +24,15 @@ from explorer.protocol.schema import (
     DecimalType,
     PrimitiveType,
     render_type,
+)
+from explorer.protocol.values.calendar_days import (
+    DAY_US,
+    Day,
+    Moment,
+    checked_day,
+    checked_moment,
+    days_of,
+    parse_clock,
 )
 from explorer.scan.predicate._time_zones import ZONE_PATTERN, microseconds_before_utc
 from explorer.scan.predicate.domains import domain_of

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from explorer.errors import InvalidArgumentError
-from explorer.protocol.calendar_days import DAY_US, SECOND_US, date_of, parse_offset
+from explorer.protocol.values.calendar_days import DAY_US, SECOND_US, date_of, parse_offset
 
 ZONE_PATTERN: Final = r"[+-]\d[\d:]{0,7}|[A-Za-z][A-Za-z0-9_+\-:/]{0,59}"
 """What may be a zone behind a time: an offset, or a name such as Europe/Berlin."""

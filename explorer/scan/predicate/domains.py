@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from explorer.errors import InvalidArgumentError
 from explorer.log.actions.columns import int64_column, int64_scalar
 from explorer.log.plain_arrays import build_array
-from explorer.protocol.calendar_days import DAY_US, LAST_US, LEAST_US, Day, Moment
 from explorer.protocol.schema import VOID, DataType, DecimalType, PrimitiveType, render_type
+from explorer.protocol.values.calendar_days import DAY_US, LAST_US, LEAST_US, Day, Moment
 
 DomainKind = Literal["boolean", "integer", "decimal", "double", "text", "binary", "day", "time"]
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from explorer.errors import InvalidArgumentError
 from explorer.protocol.schema import BOOLEAN, DATE, VOID, StructType
-from explorer.protocol.unicode_text import check_unicode
+from explorer.protocol.values.unicode_text import check_unicode
 from explorer.scan.predicate._day_casts import compare_day, day_of, is_time, swapped
 from explorer.scan.predicate._literals import fit_text, is_text, parse_literal, text_of
 from explorer.scan.predicate.domains import Domain, common_domain

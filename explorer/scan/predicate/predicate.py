@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
-from explorer.protocol.calendar_days import Day, Moment
 from explorer.protocol.schema import DataType
 from explorer.protocol.schema_walk import render_path
+from explorer.protocol.values.calendar_days import Day, Moment
 from explorer.scan.predicate.domains import Domain
 
 ConstantValue: TypeAlias = bool | int | float | Decimal | str | bytes | Day | Moment | None

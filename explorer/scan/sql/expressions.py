@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from explorer.protocol.schema import StructType
 from explorer.protocol.schema_walk import walk_types
-from explorer.protocol.unicode_text import check_unicode
+from explorer.protocol.values.unicode_text import check_unicode
 from explorer.scan.predicate.names import resolve_name
 from explorer.scan.sql._sql_functions import TIME_FUNCTIONS, names_in
 from explorer.scan.sql._sql_text import Token, check_words, refused

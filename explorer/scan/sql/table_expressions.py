@@ -26,7 +26,7 @@ from typing import Final
 
 from explorer.errors import InvalidArgumentError
 from explorer.protocol.schema import StructType
-from explorer.protocol.unicode_text import check_unicode
+from explorer.protocol.values.unicode_text import check_unicode
 from explorer.scan.sql._sql_text import refused
 from explorer.scan.sql.expressions import CheckedExpression, check_expression
 from explorer.scan.sql.uses import ExpressionUse

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from explorer.log.actions.columns import bool_column, int64_column, int64_scalar
 from explorer.log.plain_arrays import FALSE, ZERO, build_array, read_values
-from explorer.protocol.calendar_days import LAST_US
 from explorer.protocol.schema import VOID
+from explorer.protocol.values.calendar_days import LAST_US
 from explorer.scan.predicate.domains import Domain, comparable_constant, is_float
 from explorer.scan.statistics.column_statistics import ColumnFacts, StatisticsColumn
 

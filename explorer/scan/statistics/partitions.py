@@ -16,8 +16,8 @@ from explorer.log.actions.columns import bool_column, string_scalar
 from explorer.log.partition_arrays import partition_array
 from explorer.log.plain_arrays import FALSE
 from explorer.protocol.arrow_types import arrow_type
-from explorer.protocol.partition_values import PartitionValue, parse_partition_value
 from explorer.protocol.schema import DataType, render_type
+from explorer.protocol.values.partition_values import PartitionValue, parse_partition_value
 from explorer.scan.predicate.domains import domain_of
 from explorer.scan.statistics.bounds import ColumnRange, range_of_values
 

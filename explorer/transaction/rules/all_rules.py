@@ -6,23 +6,30 @@ from collections.abc import Callable
 from typing import Final
 
 from explorer.transaction.rules.change import Change, Problems
-from explorer.transaction.rules.change_data_rules import (
+from explorer.transaction.rules.clustering_rules import validate_clustering
+from explorer.transaction.rules.domain_rules import validate_domains
+from explorer.transaction.rules.files.change_data_rules import (
     validate_change_data,
     validate_feed_columns,
     validate_needed_change_data,
 )
-from explorer.transaction.rules.clustering_rules import validate_clustering
-from explorer.transaction.rules.domain_rules import validate_domains
-from explorer.transaction.rules.file_rules import (
+from explorer.transaction.rules.files.file_rules import (
     validate_append_only,
     validate_files,
     validate_partition_values,
     validate_rearranged,
 )
+from explorer.transaction.rules.files.live_file_rules import validate_live_files
+from explorer.transaction.rules.files.place_rules import validate_places
+from explorer.transaction.rules.files.recorded_rules import (
+    validate_recorded_nulls,
+    validate_recorded_numbers,
+)
+from explorer.transaction.rules.files.row_tracking_rules import validate_row_tracking
+from explorer.transaction.rules.files.statistics_rules import validate_statistics
+from explorer.transaction.rules.files.vector_rules import validate_descriptors, validate_vectors
 from explorer.transaction.rules.iceberg_rules import validate_iceberg
-from explorer.transaction.rules.live_file_rules import validate_live_files
-from explorer.transaction.rules.metadata_rules import validate_metadata_change
-from explorer.transaction.rules.place_rules import validate_places
+from explorer.transaction.rules.metadata.metadata_rules import validate_metadata_change
 from explorer.transaction.rules.protocol_rules import (
     validate_actions,
     validate_numbers,
@@ -30,15 +37,8 @@ from explorer.transaction.rules.protocol_rules import (
     validate_supported_use,
     validate_writable,
 )
-from explorer.transaction.rules.recorded_rules import (
-    validate_recorded_nulls,
-    validate_recorded_numbers,
-)
 from explorer.transaction.rules.row_rules import validate_isolation, validate_rows
-from explorer.transaction.rules.row_tracking_rules import validate_row_tracking
-from explorer.transaction.rules.statistics_rules import validate_statistics
 from explorer.transaction.rules.time_rules import validate_times
-from explorer.transaction.rules.vector_rules import validate_descriptors, validate_vectors
 
 ALL_RULES: Final[tuple[Callable[[Change], Problems], ...]] = (
     validate_writable,

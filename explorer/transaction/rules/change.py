@@ -16,8 +16,8 @@ from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.protocol.features.registry import FEATURES, supported_features
 from explorer.protocol.features.table_feature import TableFacts
-from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import StructField, StructType, parse_schema
+from explorer.protocol.table_properties.known_properties import MappingMode
 from explorer.transaction.read_version import NO_TABLE
 
 if TYPE_CHECKING:

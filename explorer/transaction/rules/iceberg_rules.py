@@ -16,7 +16,6 @@ from explorer.protocol.features.iceberg import (
     nested_ids,
     ways_into,
 )
-from explorer.protocol.known_properties import ICEBERG_COMPAT_V1, ICEBERG_COMPAT_V2
 from explorer.protocol.schema import (
     VOID,
     ArrayType,
@@ -29,10 +28,11 @@ from explorer.protocol.schema import (
     render_type,
 )
 from explorer.protocol.schema_walk import render_path, walk_fields, walk_types
+from explorer.protocol.table_properties.known_properties import ICEBERG_COMPAT_V1, ICEBERG_COMPAT_V2
 from explorer.table.counts import have
 from explorer.transaction.rules.change import Change, Problems, problem, shown
-from explorer.transaction.rules.file_rules import counts_of
-from explorer.transaction.rules.type_rules import newly_recorded_changes
+from explorer.transaction.rules.files.file_rules import counts_of
+from explorer.transaction.rules.metadata.type_rules import newly_recorded_changes
 from explorer.transaction.staged import ValidatedRule
 
 _V1, _V2 = ICEBERG_V1, ICEBERG_V2

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from explorer.protocol.features.column_rules import column_rules
-from explorer.protocol.known_properties import ISOLATION_LEVEL
-from explorer.protocol.properties import check_constraints
+from explorer.protocol.table_properties.known_properties import ISOLATION_LEVEL
+from explorer.protocol.table_properties.properties import check_constraints
 from explorer.transaction.rules.change import Change, Described, Problems, problem
 from explorer.transaction.staged import ValidatedRule
 
@@ -119,7 +119,7 @@ def validate_rows(change: Change) -> Problems:
 def _added_rules(change: Change) -> Iterator[tuple[ValidatedRule, str]]:
     """Rules for every row that the commit adds to a table that is there: by its metadata, or by
     a protocol from which on those bind that were dormant. What fills a column, where the
-    metadata bring it, `explorer.transaction.rules.field_rules` tells."""
+    metadata bring it, `explorer.transaction.rules.metadata.field_rules` tells."""
     if change.before is None or not (change.changes_metadata or change.changes_protocol):
         return
     known = {rule for rule, _ in rules_for_rows(change.before)}

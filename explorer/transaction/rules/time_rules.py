@@ -7,7 +7,7 @@ from typing import Final
 
 from explorer.errors import Problem
 from explorer.protocol.actions import Transaction
-from explorer.protocol.known_properties import TRANSACTION_RETENTION
+from explorer.protocol.table_properties.known_properties import TRANSACTION_RETENTION
 from explorer.table.times import has_in_commit_timestamps
 from explorer.transaction.rules.change import Change, Problems, problem
 

@@ -17,7 +17,12 @@ from pyroaring import BitMap64
 
 from explorer.log.actions.columns import DELETION_VECTOR, string_column
 from explorer.log.plain_arrays import TRUE
-from explorer.protocol.deletion_vectors import (
+from explorer.protocol.statistics import widen_statistics
+from explorer.protocol.table_properties.known_properties import (
+    RANDOM_PREFIX_LENGTH,
+    RANDOMIZE_FILE_PREFIXES,
+)
+from explorer.protocol.vectors.deletion_vectors import (
     DeletionVectorDescriptor,
     build_inline_descriptor,
     parse_relative_place,
@@ -25,8 +30,6 @@ from explorer.protocol.deletion_vectors import (
     render_vector,
     render_vector_file,
 )
-from explorer.protocol.known_properties import RANDOM_PREFIX_LENGTH, RANDOMIZE_FILE_PREFIXES
-from explorer.protocol.statistics import widen_statistics
 from explorer.rows.data_file.data_file import data_file_batches
 from explorer.rows.data_file.deletion_vectors import read_deletion_vectors
 from explorer.storage.ports import WriteStore

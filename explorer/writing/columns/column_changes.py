@@ -20,13 +20,13 @@ from explorer.protocol.features.column_ids import has_column_ids, map_columns
 from explorer.protocol.features.column_mapping import physical_path
 from explorer.protocol.features.column_rules import DEFAULT_KEY, GENERATION_KEY, IDENTITY_KEYS
 from explorer.protocol.features.evolution import with_features
-from explorer.protocol.known_properties import STATS_COLUMNS
 from explorer.protocol.schema import (
     StructField,
     StructType,
     parse_schema,
 )
 from explorer.protocol.schema_walk import leaf_fields, parse_path, render_path, walk_fields
+from explorer.protocol.table_properties.known_properties import STATS_COLUMNS
 from explorer.rows.changes.change_range import CHANGE_COLUMNS
 from explorer.transaction.read_version import ReadVersion
 from explorer.transaction.rules.change import Described

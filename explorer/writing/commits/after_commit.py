@@ -11,7 +11,7 @@ from explorer.errors import DeltaError, Problem
 from explorer.log.checkpoint_writing.checkpoint_writer import WrittenCheckpoint, write_checkpoint
 from explorer.log.checkpoint_writing.checksum_writer import build_checksum, write_checksum
 from explorer.progress import UNWATCHED, Watch
-from explorer.protocol.known_properties import CHECKPOINT_INTERVAL
+from explorer.protocol.table_properties.known_properties import CHECKPOINT_INTERVAL
 from explorer.storage.ports import WriteStore
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.protocol.features.registry import is_active
-from explorer.protocol.known_properties import ISOLATION_LEVEL
+from explorer.protocol.table_properties.known_properties import ISOLATION_LEVEL
 from explorer.table.snapshot import Snapshot
 from explorer.transaction.staged import IsolationLevel
 

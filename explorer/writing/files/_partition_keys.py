@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.protocol.calendar_days import Day, Moment
-from explorer.protocol.partition_values import render_partition_value
+from explorer.protocol.values.calendar_days import Day, Moment
+from explorer.protocol.values.partition_values import render_partition_value
 
 PartitionKey: TypeAlias = tuple[str | None, ...]
 """The values of the partition columns as the log has them, in the order of the metadata."""

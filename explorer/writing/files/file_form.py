@@ -14,8 +14,12 @@ import pyarrow as pa
 from explorer.log.state.statistics_columns import indexed_places
 from explorer.protocol.actions import FieldPath, Metadata, Protocol
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_path
-from explorer.protocol.known_properties import COMPRESSION, PARQUET_VERSION, STRING_PREFIX
 from explorer.protocol.statistics import DEFAULT_STRING_PREFIX
+from explorer.protocol.table_properties.known_properties import (
+    COMPRESSION,
+    PARQUET_VERSION,
+    STRING_PREFIX,
+)
 from explorer.rows.stored_rows import written_schema
 
 _CODECS: Final = {"uncompressed": "none", "lz4_raw": "lz4"}

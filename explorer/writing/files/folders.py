@@ -7,8 +7,11 @@ from uuid import UUID
 
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.column_mapping import column_mapping_mode
-from explorer.protocol.known_properties import RANDOM_PREFIX_LENGTH, RANDOMIZE_FILE_PREFIXES
-from explorer.protocol.partition_values import render_partition_folder
+from explorer.protocol.table_properties.known_properties import (
+    RANDOM_PREFIX_LENGTH,
+    RANDOMIZE_FILE_PREFIXES,
+)
+from explorer.protocol.values.partition_values import render_partition_folder
 
 _LONGEST_NAME = 200
 """Bytes of a folder's name that every file system takes."""

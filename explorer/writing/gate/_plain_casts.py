@@ -18,13 +18,13 @@ import pyarrow.compute as pc
 
 from explorer.log.plain_arrays import Flags, build_array, read_flags, read_values
 from explorer.protocol.arrow_types import arrow_type
-from explorer.protocol.calendar_days import DAY_US, LAST_US, LEAST_US, PER_SECOND
 from explorer.protocol.schema import (
     DOUBLE,
     DataType,
     DecimalType,
     PrimitiveType,
 )
+from explorer.protocol.values.calendar_days import DAY_US, LAST_US, LEAST_US, PER_SECOND
 from explorer.writing.gate._texts import (
     BITS,
     fit_decimal,

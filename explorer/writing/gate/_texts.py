@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from explorer.protocol.calendar_days import checked_day, days_of, render_day, render_moment
 from explorer.protocol.schema import DataType, DecimalType, PrimitiveType
+from explorer.protocol.values.calendar_days import checked_day, days_of, render_day, render_moment
 
 Parse = Callable[[str], Any]
 

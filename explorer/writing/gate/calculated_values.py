@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 from explorer.errors import UnsupportedError
 from explorer.log.plain_arrays import Flags, build_array, read_flags, read_numbers, read_values
 from explorer.protocol.arrow_types import arrow_type
-from explorer.protocol.calendar_days import DAY_US, Day, Moment
 from explorer.protocol.schema import DOUBLE, DecimalType, PrimitiveType
 from explorer.protocol.schema_walk import render_path
+from explorer.protocol.values.calendar_days import DAY_US, Day, Moment
 from explorer.scan.predicate.calculations import (
     Arithmetic,
     ArithmeticOperator,

@@ -14,10 +14,10 @@ from decimal import Decimal
 from typing import Any, Final
 
 from explorer.errors import InvalidArgumentError, brief
-from explorer.protocol.calendar_days import Day, Moment
 from explorer.protocol.character_types import Way
 from explorer.protocol.schema import DataType, render_type
 from explorer.protocol.schema_walk import render_path
+from explorer.protocol.values.calendar_days import Day, Moment
 from explorer.writing.gate.plan import RowRule, TableExpression
 
 _SHOWN_COLUMNS: Final = 8

@@ -15,7 +15,7 @@ from explorer.protocol.features.registry import (
     find_feature,
     supported_features,
 )
-from explorer.protocol.known_properties import (
+from explorer.protocol.table_properties.known_properties import (
     COLUMN_MAPPING_MODE,
     ICEBERG_COMPAT_V1,
     ICEBERG_COMPAT_V2,
@@ -24,8 +24,8 @@ from explorer.protocol.known_properties import (
     ICEBERG_WRITER_COMPAT_V3,
     UNIVERSAL_FORMATS,
 )
-from explorer.protocol.properties import validate_properties
-from explorer.protocol.property_names import (
+from explorer.protocol.table_properties.properties import validate_properties
+from explorer.protocol.table_properties.property_names import (
     CONSTRAINT_PREFIX,
     DELTA_PREFIX,
     FEATURE_PREFIX,
@@ -33,7 +33,7 @@ from explorer.protocol.property_names import (
     known_name,
     nearest_name,
 )
-from explorer.protocol.unicode_text import check_unicode
+from explorer.protocol.values.unicode_text import check_unicode
 
 READER_VERSION: Final = "delta.minReaderVersion"
 WRITER_VERSION: Final = "delta.minWriterVersion"

@@ -13,7 +13,8 @@ from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.evolution import with_features
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.features.row_columns import row_column_names
-from explorer.protocol.known_properties import (
+from explorer.protocol.schema import parse_schema
+from explorer.protocol.table_properties.known_properties import (
     CHECKPOINT_PROTECTION_VERSION,
     COLUMN_MAPPING_MODE,
     ICEBERG_COMPAT_V1,
@@ -23,8 +24,7 @@ from explorer.protocol.known_properties import (
     ROW_COMMIT_VERSION_COLUMN,
     ROW_ID_COLUMN,
 )
-from explorer.protocol.property_names import CONSTRAINT_PREFIX
-from explorer.protocol.schema import parse_schema
+from explorer.protocol.table_properties.property_names import CONSTRAINT_PREFIX
 from explorer.transaction.rules.change import Described
 from explorer.transaction.rules.protocol_rules import lacking_features
 from explorer.writing.schema._asked_properties import parse_properties

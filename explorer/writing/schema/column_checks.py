@@ -19,8 +19,6 @@ from explorer.protocol.features.column_rules import (
     IDENTITY_KEYS,
     identity_column,
 )
-from explorer.protocol.known_properties import COLUMN_MAPPING_MODE, STATS_COLUMNS, MappingMode
-from explorer.protocol.properties import check_constraints
 from explorer.protocol.schema import (
     MAX_SCHEMA_DEPTH,
     VOID,
@@ -31,7 +29,13 @@ from explorer.protocol.schema import (
     StructType,
 )
 from explorer.protocol.schema_walk import FieldPlace, validate_schema, walk_fields, walk_types
-from explorer.protocol.unicode_text import check_unicode
+from explorer.protocol.table_properties.known_properties import (
+    COLUMN_MAPPING_MODE,
+    STATS_COLUMNS,
+    MappingMode,
+)
+from explorer.protocol.table_properties.properties import check_constraints
+from explorer.protocol.values.unicode_text import check_unicode
 from explorer.scan.sql.table_expressions import StatementTime, check_table_expression
 from explorer.writing.gate.planning import check_default_type
 from explorer.writing.schema._data_schema import nullable_type

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.protocol.actions import FieldPath
 from explorer.protocol.features.column_rules import GENERATION_KEY, INVARIANTS_KEY, parse_invariant
-from explorer.protocol.properties import check_constraints
 from explorer.protocol.schema import StructType
 from explorer.protocol.schema_walk import walk_fields
+from explorer.protocol.table_properties.properties import check_constraints
 from explorer.transaction.rules.change import Described
 from explorer.writing.schema.column_checks import columns_of_expression
 

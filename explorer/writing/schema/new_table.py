@@ -21,7 +21,9 @@ from explorer.protocol.features.evolution import with_features
 from explorer.protocol.features.iceberg import assign_nested_ids
 from explorer.protocol.features.registry import is_supported, supported_features
 from explorer.protocol.features.row_columns import row_column_names
-from explorer.protocol.known_properties import (
+from explorer.protocol.schema import StructType, parse_schema, render_schema
+from explorer.protocol.schema_walk import walk_fields
+from explorer.protocol.table_properties.known_properties import (
     CHECKPOINT_POLICY,
     CHECKPOINT_PROTECTION_VERSION,
     COLUMN_MAPPING_MAX_ID,
@@ -34,10 +36,8 @@ from explorer.protocol.known_properties import (
     ROW_ID_COLUMN,
     ROW_TRACKING,
 )
-from explorer.protocol.property_names import FEATURE_PREFIX
-from explorer.protocol.schema import StructType, parse_schema, render_schema
-from explorer.protocol.schema_walk import walk_fields
-from explorer.protocol.unicode_text import check_unicode
+from explorer.protocol.table_properties.property_names import FEATURE_PREFIX
+from explorer.protocol.values.unicode_text import check_unicode
 from explorer.table.times import has_in_commit_timestamps
 from explorer.transaction.read_version import ReadVersion
 from explorer.transaction.rules.change import Described

@@ -21,10 +21,6 @@ from explorer.protocol.features.column_mapping import physical_path
 from explorer.protocol.features.evolution import with_features
 from explorer.protocol.features.iceberg import ICEBERG_V2, assign_nested_ids
 from explorer.protocol.features.type_widening import is_widened_by_appends
-from explorer.protocol.known_properties import (
-    COLUMN_MAPPING_MAX_ID,
-)
-from explorer.protocol.properties import check_constraints
 from explorer.protocol.schema import (
     VOID,
     ArrayType,
@@ -37,6 +33,10 @@ from explorer.protocol.schema import (
     render_type,
 )
 from explorer.protocol.schema_walk import leaf_fields, render_path, walk_fields
+from explorer.protocol.table_properties.known_properties import (
+    COLUMN_MAPPING_MAX_ID,
+)
+from explorer.protocol.table_properties.properties import check_constraints
 from explorer.transaction.read_version import ReadVersion
 from explorer.transaction.rules.change import Described
 from explorer.transaction.rules.protocol_rules import lacking_features

@@ -7,19 +7,19 @@ from typing import Any
 
 from explorer.protocol.actions import FieldPath
 from explorer.protocol.features.type_widening import TYPE_CHANGES_KEY
-from explorer.protocol.known_properties import (
-    ICEBERG_COMPAT_V1,
-    ICEBERG_COMPAT_V2,
-    ICEBERG_COMPAT_V3,
-    TYPE_WIDENING,
-    UNIVERSAL_FORMATS,
-)
 from explorer.protocol.schema import (
     VARIANT,
     DataType,
     DecimalType,
     PrimitiveType,
     render_type,
+)
+from explorer.protocol.table_properties.known_properties import (
+    ICEBERG_COMPAT_V1,
+    ICEBERG_COMPAT_V2,
+    ICEBERG_COMPAT_V3,
+    TYPE_WIDENING,
+    UNIVERSAL_FORMATS,
 )
 from explorer.transaction.rules.change import Described
 

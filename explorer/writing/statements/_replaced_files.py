@@ -11,8 +11,8 @@ import pyarrow as pa
 from explorer.errors import DeltaError
 from explorer.log.state.file_columns import FileColumns
 from explorer.protocol.actions import Metadata
-from explorer.protocol.partition_values import parse_partition_value, render_partition_value
 from explorer.protocol.schema import parse_schema
+from explorer.protocol.values.partition_values import parse_partition_value, render_partition_value
 from explorer.scan.facts import answer, question_of
 from explorer.scan.possibility import may_be_true
 from explorer.scan.predicate.parse import parse_predicate

@@ -8,10 +8,10 @@ from uuid import UUID, uuid4
 
 from explorer.errors import InvalidArgumentError
 from explorer.protocol.actions import Metadata, Protocol
-from explorer.protocol.byte_sizes import parse_byte_size
 from explorer.protocol.commit_json import Action
-from explorer.protocol.known_properties import TARGET_FILE_SIZE
 from explorer.protocol.schema import StructType
+from explorer.protocol.table_properties.byte_sizes import parse_byte_size
+from explorer.protocol.table_properties.known_properties import TARGET_FILE_SIZE
 from explorer.table.snapshot import Snapshot
 from explorer.table.times import Clock, system_clock, utc_time
 from explorer.transaction.read_set import NOTHING, ReadSet

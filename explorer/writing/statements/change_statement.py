@@ -17,11 +17,11 @@ import orjson
 from explorer.errors import NotFoundError, Problem
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.actions import Metadata, Protocol, Transaction
-from explorer.protocol.byte_sizes import parse_byte_size
 from explorer.protocol.commit_json import Action
 from explorer.protocol.features.iceberg import holds_partition_columns, iceberg_tags
-from explorer.protocol.known_properties import TARGET_FILE_SIZE
 from explorer.protocol.schema import parse_schema, render_schema
+from explorer.protocol.table_properties.byte_sizes import parse_byte_size
+from explorer.protocol.table_properties.known_properties import TARGET_FILE_SIZE
 from explorer.scan.predicate.predicate import Predicate, render_condition
 from explorer.storage.ports import WriteStore
 from explorer.table.snapshot import Snapshot

@@ -25,10 +25,10 @@ from explorer.log.actions.columns import (
 )
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol
-from explorer.protocol.deletion_vectors import parse_relative_place
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN
 from explorer.protocol.features.registry import is_catalog_managed
 from explorer.protocol.paths import encode_path, is_absolute
+from explorer.protocol.vectors.deletion_vectors import parse_relative_place
 from explorer.rows.data_file.data_file import store_path
 from explorer.storage.location import canonical_place, is_below, parse_location
 from explorer.storage.ports import WriteStore

@@ -14,8 +14,8 @@ import pytest
 import explorer
 from explorer.cli.arguments._plan_arguments import ARGUMENTS
 from explorer.cli.arguments.maintenance_options import _shared
+from explorer.cli.changing.maintenance_verbs import CHANGING_VERBS
 from explorer.cli.main import run
-from explorer.cli.maintenance_verbs import CHANGING_VERBS
 from tests.tables import LogFolder
 from tests.unit.cli.changed_orders import DAY, Command, command_on, write_orders
 

@@ -13,7 +13,7 @@ import pytest
 
 import explorer
 from explorer import pipeline
-from explorer.cli.change_verbs import parse_values
+from explorer.cli.changing.change_verbs import parse_values
 from explorer.cli.main import run
 from explorer.errors import ConflictError, InvalidArgumentError
 from explorer.pipeline.planned_writes.change_plan import (

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from explorer.cli.main import run
-from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
+from explorer.protocol.vectors.deletion_vectors import build_inline_descriptor, render_descriptor
 from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata, remove, vector
 
 

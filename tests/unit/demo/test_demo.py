@@ -16,12 +16,12 @@ from explorer.errors import CancelledError, InvalidArgumentError
 from explorer.maintenance import plan_restore
 from explorer.progress import Cancel, Progress
 from explorer.protocol.commit_json import render_milliseconds
-from explorer.protocol.deletion_vectors import (
+from explorer.protocol.last_checkpoint import parse_last_checkpoint
+from explorer.protocol.vectors.deletion_vectors import (
     parse_descriptor,
     parse_file_path,
     parse_inline_vector,
 )
-from explorer.protocol.last_checkpoint import parse_last_checkpoint
 from tests.demo_story import NOW, read_commit, write_default
 from tests.stored_vectors import read_stored
 

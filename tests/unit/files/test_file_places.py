@@ -17,8 +17,8 @@ from explorer.files.kept import is_kept, kept_files
 from explorer.files.listed import is_hidden, is_stray_by_name
 from explorer.files.reachable import build_reach, events_of_files, lacking_files
 from explorer.files.store_paths import data_places, file_of_each, places_of, vector_places
-from explorer.protocol.deletion_vectors import parse_relative_place, render_relative_place
 from explorer.protocol.paths import decode_path
+from explorer.protocol.vectors.deletion_vectors import parse_relative_place, render_relative_place
 from tests.corpus import READABLE, place_table, table_name
 from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata, remove, vector
 

@@ -13,7 +13,7 @@ from explorer import maintenance
 from explorer.errors import CancelledError
 from explorer.maintenance import plan_vacuum
 from explorer.progress import Cancel
-from explorer.protocol.deletion_vectors import parse_relative_place
+from explorer.protocol.vectors.deletion_vectors import parse_relative_place
 from explorer.table.times import utc_time
 from tests.demo_story import LATELY, copy_demo
 from tests.tables import vector

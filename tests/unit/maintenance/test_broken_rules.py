@@ -10,8 +10,8 @@ import pytest
 
 import explorer
 from explorer.maintenance import Approval, Receipt, execute, plan_optimize
-from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
 from explorer.protocol.schema import CHARACTER_TYPE_KEY
+from explorer.protocol.vectors.deletion_vectors import build_inline_descriptor, render_descriptor
 from tests.data_tables import DataTable, field, struct
 
 LATE = struct(field("k", "long"), field("late", "string", False))

@@ -12,7 +12,7 @@ import pytest
 
 from explorer.errors import InvalidArgumentError
 from explorer.maintenance import Plan, plan_repair, plan_set_properties
-from explorer.protocol.deletion_vectors import parse_relative_place
+from explorer.protocol.vectors.deletion_vectors import parse_relative_place
 from tests.tables import FEATURE_PROTOCOL, PROTOCOL, metadata, vector
 from tests.unit.maintenance.lake import Lake, outcome, planned
 

@@ -14,7 +14,7 @@ from explorer.errors import CancelledError, InvalidArgumentError, NotFoundError
 from explorer.maintenance import Plan, plan_restore
 from explorer.maintenance.steps import files_coming_back
 from explorer.progress import Cancel, Progress
-from explorer.protocol.deletion_vectors import parse_relative_place
+from explorer.protocol.vectors.deletion_vectors import parse_relative_place
 from tests.tables import FEATURE_PROTOCOL, PROTOCOL, metadata, vector
 from tests.unit.maintenance.lake import Lake, ms_ago, outcome, planned
 

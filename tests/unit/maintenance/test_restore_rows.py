@@ -13,7 +13,7 @@ import pytest
 from explorer import maintenance
 from explorer.maintenance import Approval, Plan, plan_restore
 from explorer.maintenance import _restore_effect as restore_effect
-from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
+from explorer.protocol.vectors.deletion_vectors import build_inline_descriptor, render_descriptor
 from tests.data_tables import field, mapped, struct
 from tests.tables import FEATURE_PROTOCOL, Action, metadata, vector
 from tests.unit.maintenance.lake import Lake, approve, outcome

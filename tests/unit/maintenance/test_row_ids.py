@@ -21,7 +21,7 @@ from explorer.maintenance import (
     plan_restore,
     plan_set_properties,
 )
-from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
+from explorer.protocol.vectors.deletion_vectors import build_inline_descriptor, render_descriptor
 from tests.data_tables import DataTable, field, struct
 from tests.tables import commit_name, remove
 from tests.unit.maintenance.lake import approve

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.protocol.byte_sizes import parse_byte_size
+from explorer.protocol.table_properties.byte_sizes import parse_byte_size
 
 
 @pytest.mark.parametrize(

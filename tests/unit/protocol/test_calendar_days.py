@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.protocol.calendar_days import (
+from explorer.protocol.values.calendar_days import (
     LAST_US,
     LEAST_US,
     date_of,

@@ -23,8 +23,8 @@ from explorer.protocol.commit_json import (
     render_lines,
     render_milliseconds,
 )
-from explorer.protocol.deletion_vectors import build_inline_descriptor
 from explorer.protocol.file_actions import AddCDCFile, AddFile, RemoveFile
+from explorer.protocol.vectors.deletion_vectors import build_inline_descriptor
 
 FULL_METADATA = Metadata(
     id="af23c9d7",

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from explorer.errors import CorruptDataError, CorruptLogError, UnsupportedError
-from explorer.protocol.deletion_vectors import (
+from explorer.protocol.vectors.deletion_vectors import (
     DeletionVectorDescriptor,
     build_inline_descriptor,
     deletion_mask,
@@ -33,7 +33,7 @@ from explorer.protocol.deletion_vectors import (
     render_vector,
     render_vector_file,
 )
-from explorer.protocol.z85 import parse_z85, render_z85
+from explorer.protocol.vectors.z85 import parse_z85, render_z85
 from tests.stored_vectors import read_stored
 
 SPEC_UUID = UUID("d2c639aa-8816-431a-aaf6-d3fe2512ff61")

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.errors import CorruptLogError, InvalidArgumentError
-from explorer.protocol.calendar_days import Day, Moment
-from explorer.protocol.partition_values import (
+from explorer.protocol.values.calendar_days import Day, Moment
+from explorer.protocol.values.partition_values import (
     parse_partition_value,
     render_partition_folder,
     render_partition_value,

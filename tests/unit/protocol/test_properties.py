@@ -6,14 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from explorer.protocol import known_properties as known
-from explorer.protocol.intervals import parse_interval
-from explorer.protocol.properties import (
+from explorer.protocol.table_properties import known_properties as known
+from explorer.protocol.table_properties.intervals import parse_interval
+from explorer.protocol.table_properties.properties import (
     PROPERTIES,
     check_constraints,
     validate_properties,
 )
-from explorer.protocol.table_property import TableProperty
+from explorer.protocol.table_properties.table_property import TableProperty
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.protocol.properties import PROPERTIES
-from explorer.protocol.property_names import KEPT_BY_WRITERS, known_name, nearest_name
+from explorer.protocol.table_properties.properties import PROPERTIES
+from explorer.protocol.table_properties.property_names import (
+    KEPT_BY_WRITERS,
+    known_name,
+    nearest_name,
+)
 
 
 def test_every_property_is_known_in_any_letters():

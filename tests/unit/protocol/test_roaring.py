@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap64
 
-from explorer.protocol.roaring import (
+from explorer.protocol.vectors.roaring import (
     MalformedRoaringError,
     OversizedRoaringError,
     check_portable,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
 
-from explorer.protocol.utc_times import render_minute, render_second, render_times
+from explorer.protocol.values.utc_times import render_minute, render_second, render_times
 
 NOON = datetime(2026, 11, 25, 12, 0, 7, tzinfo=UTC)
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from pyspark.sql.variant_utils import VariantUtils
 
 from explorer.errors import CorruptDataError, DeltaError, UnsupportedError
-from explorer.protocol.variant import MAX_DEPTH, Temporal, parse_field_names, parse_variant
-from explorer.protocol.variant_rendering import plain_variant, render_variant
+from explorer.protocol.values.variant import MAX_DEPTH, Temporal, parse_field_names, parse_variant
+from explorer.protocol.values.variant_rendering import plain_variant, render_variant
 
 
 def dictionary(names: Sequence[str], width: int = 1) -> bytes:

@@ -9,8 +9,14 @@ from typing import Any
 import pytest
 
 from explorer.errors import UnsupportedError
-from explorer.protocol.variant import Float32, Temporal, Variant, parse_field_names, parse_variant
-from explorer.protocol.variant_rendering import MAX_TEXT, plain_variant, render_variant
+from explorer.protocol.values.variant import (
+    Float32,
+    Temporal,
+    Variant,
+    parse_field_names,
+    parse_variant,
+)
+from explorer.protocol.values.variant_rendering import MAX_TEXT, plain_variant, render_variant
 
 # What org.apache.spark.types.variant.Variant of Spark 4.2 makes of these values in UTC.
 REFERENCE = {

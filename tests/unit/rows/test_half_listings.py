@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import explorer
-from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
+from explorer.protocol.vectors.deletion_vectors import build_inline_descriptor, render_descriptor
 from tests.data_tables import DataTable, field, mapped, struct
 
 ROWS = [{"id": number, "name": f"n{number}"} for number in range(5)]

@@ -15,7 +15,7 @@ import pytest
 
 import explorer
 from explorer.errors import CorruptDataError, NotFoundError
-from explorer.protocol.deletion_vectors import (
+from explorer.protocol.vectors.deletion_vectors import (
     render_relative_place,
     render_vector,
     render_vector_file,

@@ -7,7 +7,7 @@ import pytest
 
 import explorer
 from explorer.errors import DeltaError
-from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
+from explorer.protocol.vectors.deletion_vectors import build_inline_descriptor, render_descriptor
 from explorer.rows.read import read_rows
 from tests.data_tables import DataTable, field, struct
 

@@ -14,8 +14,8 @@ from explorer.log.actions.columns import batch_of
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.commit_json import Action, ActionLine, render_action, render_lines
-from explorer.protocol.deletion_vectors import DeletionVectorDescriptor
 from explorer.protocol.file_actions import AddFile, RemoveFile
+from explorer.protocol.vectors.deletion_vectors import DeletionVectorDescriptor
 from explorer.transaction.concurrent_commit import ConcurrentCommit, parse_concurrent_commit
 from explorer.transaction.read_set import NOTHING, ReadSet, among
 from explorer.transaction.read_version import ReadVersion

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.protocol.deletion_vectors import DeletionVectorDescriptor
+from explorer.protocol.vectors.deletion_vectors import DeletionVectorDescriptor
 from explorer.transaction.read_version import ReadVersion
 from explorer.transaction.staged import Promises, StagedCommit
 from tests.unit.transaction.stages import (

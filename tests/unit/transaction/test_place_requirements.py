@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from explorer.log.actions.columns import string_column
 from explorer.protocol.paths import decode_path, encode_path
 from explorer.transaction.read_version import NO_TABLE
-from explorer.transaction.rules import place_rules
+from explorer.transaction.rules.files import place_rules
 from explorer.transaction.staged import Promises
 from tests.unit.transaction.stages import (
     METADATA,

@@ -9,12 +9,12 @@ import pytest
 
 from explorer.protocol.actions import Transaction
 from explorer.protocol.commit_json import Action
-from explorer.protocol.deletion_vectors import (
+from explorer.protocol.file_actions import AddCDCFile
+from explorer.protocol.vectors.deletion_vectors import (
     DeletionVectorDescriptor,
     build_inline_descriptor,
     render_relative_place,
 )
-from explorer.protocol.file_actions import AddCDCFile
 from explorer.transaction.read_version import ReadVersion
 from explorer.transaction.staged import Promises
 from explorer.transaction.staged_files import numbers_beyond

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
+from explorer.protocol.vectors.deletion_vectors import build_inline_descriptor, render_descriptor
 from tests.tables import FEATURE_PROTOCOL, PROTOCOL, Action, LogFolder, add, metadata, remove
 from tests.unit.widgets.orders import days_ago
 from tests.unit.widgets.page.test_explorer_view import Page

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from explorer.maintenance.plan.plan import Plan
-from explorer.protocol.known_properties import CHANGE_DATA_FEED
+from explorer.protocol.table_properties.known_properties import CHANGE_DATA_FEED
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.text import format_bytes, format_count, format_many
 

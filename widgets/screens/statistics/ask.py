@@ -20,7 +20,7 @@ from explorer.log.plain_arrays import read_values
 from explorer.log.state.statistics_columns import indexed_places
 from explorer.pipeline import evaluate_on_partitions
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.calendar_days import LAST_US, LEAST_US
+from explorer.protocol.values.calendar_days import LAST_US, LEAST_US
 from explorer.scan.plan import kept_by_partitions
 from explorer.scan.sql.conditions import parse_scan_predicate
 from explorer.scan.statistics.column_statistics import statistics_columns

@@ -16,7 +16,7 @@ import explorer.inspect as look
 from explorer.errors import DeltaError, InvalidArgumentError, Problem
 from explorer.files.events import ADD, CHANGE, read_events
 from explorer.progress import UNWATCHED, Watch
-from explorer.protocol.deletion_vectors import DeletionVectorDescriptor
+from explorer.protocol.vectors.deletion_vectors import DeletionVectorDescriptor
 from explorer.rows.data_file.data_file import FILE_COLUMNS, DataFile, data_files
 from explorer.rows.data_file.deletion_vectors import read_deletion_vector
 from explorer.rows.data_file.read_file import open_rows

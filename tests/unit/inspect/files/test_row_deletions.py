@@ -13,7 +13,7 @@ import explorer
 import explorer.inspect as look
 from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError
 from explorer.inspect.files.row_deletions import deletion_vectors, hidden_rows
-from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
+from explorer.protocol.vectors.deletion_vectors import build_inline_descriptor, render_descriptor
 from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata, vector
 
 INLINE = render_descriptor(build_inline_descriptor([1, 2, 3, 7]))

@@ -14,7 +14,7 @@ import explorer
 import explorer.inspect as look
 from explorer.cli.main import run
 from explorer.inspect.health import _null_files as null_files
-from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
+from explorer.protocol.vectors.deletion_vectors import build_inline_descriptor, render_descriptor
 from tests.data_tables import DataTable, array, field, struct
 
 LATE = struct(field("k", "long"), field("late", "string", False))

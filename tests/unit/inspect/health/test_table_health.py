@@ -21,7 +21,7 @@ from explorer.errors import CancelledError
 from explorer.inspect.health._clock_rules import _misplaced, _named
 from explorer.maintenance import plan_repair
 from explorer.progress import Cancel, Progress
-from explorer.protocol.deletion_vectors import parse_relative_place
+from explorer.protocol.vectors.deletion_vectors import parse_relative_place
 from explorer.table.times import utc_time
 from tests.tables import FEATURE_PROTOCOL, Action, add, metadata, vector
 from tests.unit.maintenance.lake import NOW_MS, Lake, ms_ago, start

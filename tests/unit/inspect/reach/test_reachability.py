@@ -14,7 +14,7 @@ import explorer
 import explorer.inspect as look
 from explorer.errors import DeltaError
 from explorer.progress import Cancel
-from explorer.protocol.deletion_vectors import parse_relative_place
+from explorer.protocol.vectors.deletion_vectors import parse_relative_place
 from explorer.table.times import utc_time
 from tests.demo_story import LATELY, copy_demo
 from tests.sampling import sample

@@ -15,7 +15,7 @@ import explorer
 from explorer import maintenance
 from explorer.inspect import files_health
 from explorer.maintenance import Approval, Plan, Receipt, plan_repair
-from explorer.protocol.deletion_vectors import build_inline_descriptor
+from explorer.protocol.vectors.deletion_vectors import build_inline_descriptor
 from tests.data_tables import DataTable, array, field, mapped, struct
 from tests.tables import add
 from tests.unit.maintenance.lake import outcome, planned

@@ -11,7 +11,7 @@ import pytest
 
 import explorer.inspect as look
 from explorer.maintenance import Plan
-from explorer.protocol.deletion_vectors import parse_relative_place
+from explorer.protocol.vectors.deletion_vectors import parse_relative_place
 from explorer.table.times import utc_time
 from tests.tables import PROTOCOL, Action, metadata, vector
 from tests.unit.maintenance.lake import DAY_MS, NOW_MS, Lake, ms_ago, planned, start, vacuum

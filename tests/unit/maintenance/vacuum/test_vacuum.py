@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 import explorer
 from explorer import maintenance
 from explorer.maintenance import plan_vacuum
-from explorer.protocol.deletion_vectors import parse_relative_place
+from explorer.protocol.vectors.deletion_vectors import parse_relative_place
 from tests.tables import FEATURE_PROTOCOL, metadata, vector
 from tests.unit.maintenance.lake import DAY_MS, Lake, ms_ago, outcome, planned, start, vacuum
 

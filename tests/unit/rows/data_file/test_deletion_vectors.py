@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 
 import explorer
 from explorer.errors import CorruptDataError, CorruptLogError, NotFoundError, UnsupportedError
-from explorer.protocol.deletion_vectors import (
+from explorer.protocol.vectors.deletion_vectors import (
     DeletionVectorDescriptor,
     build_inline_descriptor,
     deletion_mask,

@@ -10,7 +10,7 @@ import pytest
 
 import explorer
 from explorer.errors import DeltaError
-from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
+from explorer.protocol.vectors.deletion_vectors import build_inline_descriptor, render_descriptor
 from explorer.rows.read import plan_rows, read_rows
 from explorer.storage.parquet._thrift_compact import parse_struct, render_struct
 from tests.data_tables import DataTable, field, mapped, struct

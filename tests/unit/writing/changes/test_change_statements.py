@@ -16,7 +16,7 @@ from explorer.errors import ConflictError, DeltaError, InvalidArgumentError, Uns
 from explorer.pipeline.changing import delete as deletes
 from explorer.pipeline.changing import update as updates
 from explorer.progress import Cancel, Progress
-from explorer.protocol.deletion_vectors import DeletionVectorDescriptor
+from explorer.protocol.vectors.deletion_vectors import DeletionVectorDescriptor
 from explorer.writing.changes import hidden_rows
 from explorer.writing.statements.change_statement import ChangeStatement
 from tests.changed_tables import FORMS, make_table, rows_from, rows_of

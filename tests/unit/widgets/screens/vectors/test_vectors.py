@@ -17,7 +17,7 @@ from pyroaring import BitMap64
 
 import explorer
 from explorer.progress import Watch
-from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
+from explorer.protocol.vectors.deletion_vectors import build_inline_descriptor, render_descriptor
 from tests.conftest import CORPUS
 from tests.tables import FEATURE_PROTOCOL, Action, LogFolder, add, metadata, remove, vector
 from tests.unit.widgets.page.test_explorer_view import Page

@@ -11,11 +11,11 @@ from explorer.errors import DeltaError, Problem
 from explorer.log.actions.columns import int64_column, int64_scalar, string_column, string_scalar
 from explorer.log.plain_arrays import EMPTY, FALSE, TRUE, ZERO
 from explorer.log.statistics.statistics_text import parse_statistics_texts
-from explorer.protocol.deletion_vectors import MAX_SIZE, parse_relative_place
 from explorer.protocol.paths import encode_path
+from explorer.protocol.vectors.deletion_vectors import MAX_SIZE, parse_relative_place
 from explorer.table.counts import have
 from explorer.transaction.rules.change import REPORT, Change, Problems, problem, shown
-from explorer.transaction.rules.place_rules import are_absolute, are_uris, lead_to_no_file
+from explorer.transaction.rules.files.place_rules import are_absolute, are_uris, lead_to_no_file
 
 _ONE, _FOUR, _FIVE = (int64_column([1, 4, 5])[at] for at in range(3))
 _MOST = int64_scalar(MAX_SIZE)

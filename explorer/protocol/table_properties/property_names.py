@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from explorer.protocol.known_properties import (
+from explorer.protocol.table_properties.known_properties import (
     CHECKPOINT_PROTECTION_VERSION,
     COLUMN_MAPPING_MAX_ID,
     IN_COMMIT_TIMESTAMP_TIME,
@@ -14,8 +14,8 @@ from explorer.protocol.known_properties import (
     ROW_COMMIT_VERSION_COLUMN,
     ROW_ID_COLUMN,
 )
-from explorer.protocol.properties import PROPERTIES
-from explorer.protocol.table_property import TableProperty
+from explorer.protocol.table_properties.properties import PROPERTIES
+from explorer.protocol.table_properties.table_property import TableProperty
 
 DELTA_PREFIX: Final = "delta."
 """Names with it are Delta's own; readers ask for it in small letters."""

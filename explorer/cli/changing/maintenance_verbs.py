@@ -25,9 +25,9 @@ from explorer.cli.arguments.options import (
     parse_duration,
     parse_pairs,
 )
-from explorer.cli.column_verbs import plan_cluster_by_verb, plan_column
-from explorer.cli.feature_verbs import plan_constraint, plan_drop_of, plan_upgrade_of
-from explorer.cli.optimize_verb import plan_optimize_verb
+from explorer.cli.changing.column_verbs import plan_cluster_by_verb, plan_column
+from explorer.cli.changing.feature_verbs import plan_constraint, plan_drop_of, plan_upgrade_of
+from explorer.cli.changing.optimize_verb import plan_optimize_verb
 from explorer.cli.printing.json_lines import print_document
 from explorer.cli.printing.maintenance_printing import (
     print_noted_plan,

@@ -14,7 +14,7 @@ from explorer.log.actions.columns import bool_column
 from explorer.log.plain_arrays import TRUE
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.protocol.actions import Metadata
-from explorer.protocol.known_properties import COLUMN_MAPPING_MODE
+from explorer.protocol.table_properties.known_properties import COLUMN_MAPPING_MODE
 from explorer.table.counts import are, count
 from explorer.transaction.identity_marks import differ_in_identity_alone
 from explorer.transaction.rules.change import REPORT, Change, Problems, problem, shown

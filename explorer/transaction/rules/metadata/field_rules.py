@@ -22,9 +22,9 @@ from explorer.protocol.schema import (
 )
 from explorer.protocol.schema_walk import render_path, walk_fields, walk_types
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
-from explorer.transaction.rules.mapping_rules import name_rule, validate_ids_given_out
+from explorer.transaction.rules.metadata.mapping_rules import name_rule, validate_ids_given_out
+from explorer.transaction.rules.metadata.type_rules import type_rule
 from explorer.transaction.rules.row_rules import not_null_rule
-from explorer.transaction.rules.type_rules import type_rule
 
 _FEATURES_OF_TYPES: Final[Mapping[str, tuple[str, ...]]] = {
     "geometry": ("geospatial", "geospatial-dev"),

@@ -28,8 +28,8 @@ from explorer.transaction.rules.change import (
     problem,
     shown,
 )
-from explorer.transaction.rules.file_rules import partition_values_of
-from explorer.transaction.rules.place_rules import (
+from explorer.transaction.rules.files.file_rules import partition_values_of
+from explorer.transaction.rules.files.place_rules import (
     are_absolute,
     lead_to_no_file,
     validate_named_places,

@@ -10,9 +10,9 @@ import re
 from datetime import timedelta
 from typing import Final, Literal, TypeAlias, cast
 
-from explorer.protocol.byte_sizes import parse_byte_size
-from explorer.protocol.intervals import parse_interval
-from explorer.protocol.table_property import (
+from explorer.protocol.table_properties.byte_sizes import parse_byte_size
+from explorer.protocol.table_properties.intervals import parse_interval
+from explorer.protocol.table_properties.table_property import (
     TableProperty,
     integer_from,
     one_of,

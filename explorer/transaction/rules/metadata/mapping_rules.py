@@ -9,9 +9,9 @@ from explorer.comparison.matched_fields import MatchedField, match_schemas
 from explorer.errors import Problem
 from explorer.protocol.features.column_ids import highest_column_id
 from explorer.protocol.features.column_mapping import field_id, validate_mapping
-from explorer.protocol.known_properties import COLUMN_MAPPING_MAX_ID
 from explorer.protocol.schema import StructField, StructType
 from explorer.protocol.schema_walk import render_path, walk_fields
+from explorer.protocol.table_properties.known_properties import COLUMN_MAPPING_MAX_ID
 from explorer.transaction.rules.change import REPORT, Change, Described, Problems, problem
 
 _WRITERS = "Writer Requirements for Column Mapping"

@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import Final
 
 from explorer.protocol.features.column_mapping import physical_name
-from explorer.protocol.known_properties import (
+from explorer.protocol.schema_walk import walk_fields
+from explorer.protocol.table_properties.known_properties import (
     CHECKPOINT_PROTECTION_VERSION,
     DELETION_VECTORS,
     IN_COMMIT_TIMESTAMP_TIME,
@@ -17,8 +18,7 @@ from explorer.protocol.known_properties import (
     ROW_TRACKING_SUSPENDED,
     SYMLINK_MANIFEST,
 )
-from explorer.protocol.properties import PROPERTIES
-from explorer.protocol.schema_walk import walk_fields
+from explorer.protocol.table_properties.properties import PROPERTIES
 from explorer.table.times import has_in_commit_timestamps
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 

@@ -1,7 +1,7 @@
 """What the properties of a table come to (spec: Table Properties).
 
 Properties live in the configuration of the metadata, as strings;
-`explorer.protocol.known_properties` has those that are known.
+`explorer.protocol.table_properties.known_properties` has those that are known.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from explorer.errors import Problem
-from explorer.protocol import known_properties as known
-from explorer.protocol.table_property import TableProperty
+from explorer.protocol.table_properties import known_properties as known
+from explorer.protocol.table_properties.table_property import TableProperty
 
 PROPERTIES: Final[Mapping[str, TableProperty[Any]]] = MappingProxyType(
     {

@@ -10,7 +10,6 @@ from explorer.comparison.matched_fields import MatchedType, match_schemas
 from explorer.errors import Problem
 from explorer.protocol.actions import FieldPath
 from explorer.protocol.features.type_widening import TypeChange, is_widening, type_changes
-from explorer.protocol.known_properties import TYPE_WIDENING
 from explorer.protocol.schema import (
     VOID,
     DataType,
@@ -20,6 +19,7 @@ from explorer.protocol.schema import (
     render_type,
 )
 from explorer.protocol.schema_walk import render_path
+from explorer.protocol.table_properties.known_properties import TYPE_WIDENING
 from explorer.transaction.rules.change import Described, Problems, problem
 
 _WIDENING = ("typeWidening", "typeWidening-preview")

@@ -17,13 +17,13 @@ from explorer.protocol.schema import (
 )
 from explorer.protocol.schema_walk import missing_schema, validate_schema
 from explorer.transaction.rules.change import REPORT, Change, Described, Problems, problem, shown
-from explorer.transaction.rules.field_rules import validate_fields, validate_new_types
-from explorer.transaction.rules.identity_rules import validate_identity
-from explorer.transaction.rules.mapping_rules import (
+from explorer.transaction.rules.metadata.field_rules import validate_fields, validate_new_types
+from explorer.transaction.rules.metadata.identity_rules import validate_identity
+from explorer.transaction.rules.metadata.mapping_rules import (
     validate_mapping_change,
     validate_mapping_that_wakes,
 )
-from explorer.transaction.rules.property_rules import (
+from explorer.transaction.rules.metadata.property_rules import (
     validate_properties_that_wake,
     validate_property_changes,
 )

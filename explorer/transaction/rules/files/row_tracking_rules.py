@@ -26,7 +26,7 @@ from explorer.transaction.row_ids import (
     with_known_ids,
 )
 from explorer.transaction.rules.change import REPORT, Change, Problems, problem
-from explorer.transaction.rules.file_rules import counts_of
+from explorer.transaction.rules.files.file_rules import counts_of
 
 _SPEC: Final = "Writer Requirements for Row Tracking"
 _ONE = int64_scalar(1)

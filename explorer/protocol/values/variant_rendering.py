@@ -20,8 +20,8 @@ from uuid import UUID
 
 from explorer.errors import UnsupportedError
 from explorer.protocol.actions import EPOCH
-from explorer.protocol.calendar_days import render_day
-from explorer.protocol.variant import SPEC, Float32, Temporal, TemporalKind, Variant
+from explorer.protocol.values.calendar_days import render_day
+from explorer.protocol.values.variant import SPEC, Float32, Temporal, TemporalKind, Variant
 
 MAX_TEXT = 64 * 2**20
 """Characters of one variant: a few bytes may name a field with a long name again and again."""

@@ -24,7 +24,7 @@ from pyroaring import BitMap64
 
 from explorer.errors import CorruptDataError, CorruptLogError, UnsupportedError
 from explorer.protocol.paths import decode_path, is_absolute
-from explorer.protocol.roaring import (
+from explorer.protocol.vectors.roaring import (
     CONTAINER_BITS,
     MalformedRoaringError,
     OversizedRoaringError,
@@ -34,7 +34,7 @@ from explorer.protocol.roaring import (
     runs_of,
     walk_portable,
 )
-from explorer.protocol.z85 import parse_z85, render_z85
+from explorer.protocol.vectors.z85 import parse_z85, render_z85
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,7 +15,7 @@ from decimal import Context, Decimal, InvalidOperation
 from typing import TypeAlias
 
 from explorer.errors import CorruptLogError, InvalidArgumentError, UnsupportedError
-from explorer.protocol.calendar_days import (
+from explorer.protocol.values.calendar_days import (
     DAY_PATTERN,
     DAY_US,
     LAST_US,

@@ -25,9 +25,9 @@ from explorer.log.statistics.statistics_values import parse_times
 from explorer.protocol.actions import FieldPath
 from explorer.protocol.features.column_mapping import physical_name, physical_path
 from explorer.protocol.hooked_json import refuse_constant, without_duplicates
-from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import StructType
 from explorer.protocol.schema_walk import leaf_fields
+from explorer.protocol.table_properties.known_properties import MappingMode
 from explorer.scan.statistics.column_statistics import StatisticsColumn
 from explorer.table.counts import have
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
