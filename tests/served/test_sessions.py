@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 import signal
 import time
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ import pytest
 from benchmarks.load_page import Page
 from tests.served.conftest import WAIT, Server, wait_for
 from tests.tables import PROTOCOL, LogFolder, add, metadata
+from widgets.served._page_in_two_parts import SEAM
 from widgets.session.work import WORKERS
 
 SESSIONS = 12
@@ -182,3 +184,17 @@ def test_a_page_at_rest_is_pinged(server: CountedServer, folder: Path) -> None:
 
     with ThreadPoolExecutor(1) as beside:
         beside.submit(lambda: asyncio.run(rest())).result()
+
+
+def test_a_page_begins_with_its_scripts_before_its_session_is_there(
+    server: CountedServer,
+) -> None:
+    pages = [server.ask("/") for _ in range(3)]
+    bodies = {re.sub(r'nonce="[^"]*"', "", page.body.partition(SEAM.decode())[0]) for page in pages}
+    assert len(bodies) == 1
+    assert pages[1].headers["Transfer-Encoding"] == "chunked"
+    assert "bokeh.min.js" in bodies.pop()
+    assert all(page.body.count("bokeh.min.js") == 1 for page in pages)
+    assert all(page.body.count("</html>") == 1 for page in pages)
+    # whoever names a session is answered at once, with a refusal that is one
+    assert server.ask("/?bokeh-session-id=made-up").status == 403

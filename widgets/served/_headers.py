@@ -11,6 +11,7 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
+from tornado.httputil import HTTPServerRequest
 from tornado.web import OutputTransform
 
 from widgets.markup import html
@@ -47,6 +48,10 @@ def render_policy(nonce: str) -> str:
 class SafeHeaders(OutputTransform):
     """Added to every answer; a page with a stricter policy keeps its own."""
 
+    def __init__(self, request: HTTPServerRequest) -> None:
+        super().__init__(request)
+        self._nonce = ""
+
     def transform_first_chunk(
         self,
         status_code: int,
@@ -58,10 +63,11 @@ class SafeHeaders(OutputTransform):
         if _POLICY not in headers:
             nonce = secrets.token_urlsafe(16)
             headers[_POLICY] = render_policy(nonce)
-            if finishing and headers.get("Content-Type", "").startswith("text/html"):
-                # made of Bokeh's template alone: no text of a table is in it yet
-                chunk = chunk.replace(b"<script", html('<script nonce="{}"', nonce).encode())
-                headers["Content-Length"] = str(len(chunk))
+            if headers.get("Content-Type", "").startswith("text/html"):
+                self._nonce = nonce
+                chunk = self.transform_chunk(chunk, finishing)
+                if finishing:
+                    headers["Content-Length"] = str(len(chunk))
         if "Referrer-Policy" not in headers:
             headers["Referrer-Policy"] = "no-referrer"
         headers["X-Frame-Options"] = "DENY"
@@ -70,3 +76,11 @@ class SafeHeaders(OutputTransform):
         headers["Cross-Origin-Resource-Policy"] = "same-origin"
         headers["Permissions-Policy"] = "camera=(), geolocation=(), microphone=()"
         return status_code, headers, chunk
+
+    def transform_chunk(self, chunk: bytes, finishing: bool) -> bytes:  # noqa: FBT001 - tornado's
+        """Called by tornado for each part of an answer; no part ends within a tag."""
+        del finishing
+        if not self._nonce:
+            return chunk
+        # made of Bokeh's template alone: no text of a table is in it yet
+        return chunk.replace(b"<script", html('<script nonce="{}"', self._nonce).encode())

@@ -24,6 +24,7 @@ from widgets.served._headers import SafeHeaders
 from widgets.served._json_addresses import ADDRESSES, JsonAddresses, build_throttle
 from widgets.served._login import Logins, SignIn
 from widgets.served._oauth import oauth_options
+from widgets.served._page_in_two_parts import send_pages_in_two_parts
 from widgets.served._page_template import FONTS, TITLE, Fonts
 from widgets.served._refused_requests import (
     LARGEST_BODY,
@@ -243,6 +244,7 @@ def build_server(
         "default_handler_args": {"home": settings.home},
     }
     guard_requests(server._tornado, origins)
+    send_pages_in_two_parts(server._tornado)
     return Server(server, shared, _notices(settings, shared))
 
 
