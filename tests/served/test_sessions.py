@@ -20,7 +20,7 @@ import pytest
 from benchmarks.load_page import Page
 from tests.served.conftest import WAIT, Server, wait_for
 from tests.tables import PROTOCOL, LogFolder, add, metadata
-from widgets.served._page_in_two_parts import SEAM
+from widgets.served._transfer import SEAM
 from widgets.session.work import WORKERS
 
 SESSIONS = 12

@@ -24,7 +24,6 @@ from widgets.served._headers import SafeHeaders
 from widgets.served._json_addresses import ADDRESSES, JsonAddresses, build_throttle
 from widgets.served._login import Logins, SignIn
 from widgets.served._oauth import oauth_options
-from widgets.served._page_in_two_parts import send_pages_in_two_parts
 from widgets.served._page_template import FONTS, TITLE, Fonts
 from widgets.served._refused_requests import (
     LARGEST_BODY,
@@ -40,7 +39,12 @@ from widgets.served._session_page import (
     current_document,
     current_request,
 )
-from widgets.served._transfer import WEBSOCKET_LEVEL, WEBSOCKET_MEMORY, Compressed
+from widgets.served._transfer import (
+    WEBSOCKET_LEVEL,
+    WEBSOCKET_MEMORY,
+    Compressed,
+    send_pages_in_two_parts,
+)
 from widgets.served._unfinished_plans import find_unfinished
 from widgets.served.settings import Settings, check_settings, read_oauth
 from widgets.session.access import Access

@@ -7,7 +7,7 @@ import re
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
 
 from widgets.served._headers import SafeHeaders
-from widgets.served._page_in_two_parts import SEAM, missing_scripts, split_page
+from widgets.served._transfer import SEAM, missing_scripts, split_page
 
 ONE = b'<script type="text/javascript" src="static/one.js"></script>'
 TWO = b'<script type="text/javascript" src="static/two.js"></script>'
