@@ -45,6 +45,11 @@ def build_notice_page(problem: Problem) -> pn.Template:
     return build_template({"main": build_plain(LiveHtml(render_problem(problem)))})
 
 
+def build_empty() -> pn.Template:
+    """A page of the same scripts, without a table."""
+    return build_template({"main": build_plain()})
+
+
 def _build_shell(services: PageServices, person: str | None) -> pn.Template:
     state = PageState()
     explorer: Explorer

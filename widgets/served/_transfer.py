@@ -9,9 +9,16 @@ are there. `python -m benchmarks.page` counts what travels; docs/performance.md 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
-from panel.io.server import DocHandler
+from bokeh.document import Document
+from bokeh.server.tornado import BokehTornado
+from panel.io.resources import Resources
+from panel.io.server import DocHandler, server_html_page_for_session
+from panel.io.state import set_curdoc
+from panel.template.base import BaseTemplate
 from tornado.httputil import HTTPServerRequest
 from tornado.web import Application, GZipContentEncoding
 
@@ -127,6 +134,24 @@ def split_page(page: bytes) -> tuple[bytes, bytes]:
 def missing_scripts(sent: bytes, wanted: bytes) -> bytes:
     """Scripts that a page needs and the part that was sent has not."""
     return b"\n".join(one for one in _SCRIPT.findall(wanted) if one not in sent)
+
+
+def remember_first_part(application: BokehTornado, build: Callable[[], BaseTemplate]) -> None:
+    """Know the first part before anybody has asked for a page, by one that needs no
+    table."""
+    document = Document()
+    with set_curdoc(document):
+        template = build()
+        template.server_doc(document)
+        nobody = SimpleNamespace(document=document, token="")
+        page = server_html_page_for_session(
+            nobody,
+            resources=Resources.from_bokeh(application.resources()),
+            title=document.title,
+            template=document.template,
+            template_variables=document.template_variables,
+        )
+    application.settings.setdefault(_FIRST_PART, split_page(page.encode())[0])
 
 
 def send_pages_in_two_parts(application: Application) -> None:

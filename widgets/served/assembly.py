@@ -34,6 +34,7 @@ from widgets.served._refused_requests import (
     log_request,
 )
 from widgets.served._session_page import (
+    build_empty,
     build_notice_page,
     build_page,
     current_document,
@@ -43,6 +44,7 @@ from widgets.served._transfer import (
     WEBSOCKET_LEVEL,
     WEBSOCKET_MEMORY,
     Compressed,
+    remember_first_part,
     send_pages_in_two_parts,
 )
 from widgets.served._unfinished_plans import find_unfinished
@@ -91,6 +93,8 @@ class Server:
 
     def run(self) -> None:
         """Serve until the process is told to stop."""
+        # whoever comes first is to find the scripts of a page at once, too
+        self._bokeh.io_loop.add_callback(remember_first_part, self._bokeh._tornado, build_empty)
         try:
             self._bokeh.run_until_shutdown()
         finally:
