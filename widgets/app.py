@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,8 @@ from widgets.session.tokens import UNLOCK, Gate
 
 DEFAULT_PORT = 5006
 SWITCH_SECONDS = 0.0005
+ALLOCATIONS_BETWEEN_LOOKS = 10_000
+"""Python's 700 are for small programs: a page makes a hundred thousand objects that stay."""
 
 __all__ = ["DEFAULT_PORT", "build_server", "page_link", "serve"]
 
@@ -105,6 +108,10 @@ def serve_settings(settings: Settings, *, open_browser: bool) -> None:
     # Each of the many short turns of the serving thread waits this long for every busy
     # worker: with Python's 5 ms a page takes half a minute while a long log is read.
     sys.setswitchinterval(SWITCH_SECONDS)
+    # What is loaded by now stays; to look it through for garbage again and again takes a tenth
+    # of what a page does.
+    gc.freeze()
+    gc.set_threshold(ALLOCATIONS_BETWEEN_LOOKS)
     # Themed plots come back from the browser as models that the server has already.
     warnings.filterwarnings("ignore", message="reference already known")
     try:
