@@ -3,14 +3,16 @@ asked, and its document."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
+
+import pyarrow as pa
 
 from explorer.inspect.answer import LIMIT, MOMENT, Answer, Document, Parameter
 from explorer.inspect.frame_rows import plain_rows
-from explorer.pipeline import evaluate_on_partitions
-from explorer.progress import ProgressCallback
+from explorer.progress import ProgressCallback, Watch
 from explorer.scan.plan import ScanPlan, plan_scan
+from explorer.scan.predicate.predicate import SqlCondition
 from explorer.table.table import Table
 
 
@@ -23,7 +25,15 @@ def _ask(
     timestamp: str | None = None,
 ) -> ScanPlan:
     snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
-    return plan_scan(snapshot, where, evaluate=evaluate_on_partitions, progress=progress)
+    return plan_scan(snapshot, where, evaluate=_evaluate, progress=progress)
+
+
+def _evaluate(condition: SqlCondition, rows: pa.Table, watch: Watch) -> Sequence[bool | None]:
+    """As `explorer.pipeline.evaluate_on_partitions`, of which few conditions have need: the way to
+    Spark takes longer to import than the log of a small table to read."""
+    from explorer.pipeline import evaluate_on_partitions  # noqa: PLC0415  # see above
+
+    return evaluate_on_partitions(condition, rows, watch)
 
 
 def _documents(plan: ScanPlan, limit: int | None) -> Iterator[Document]:

@@ -65,6 +65,24 @@ def in_one_piece(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
 
 
+def take_rows(column: pa.ChunkedArray, places: Numbers) -> pa.Array:
+    """The values at some places, in their order. Only they are copied: `take` of a column of texts
+    or maps puts all of its chunks together first."""
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    ends = np.cumsum([len(chunk) for chunk in column.chunks])
+    parts: list[pa.Array] = []
+    for chunk, end in zip(column.chunks, ends, strict=True):
+        first, last = np.searchsorted(ordered, (end - len(chunk), end))
+        if last > first:
+            parts.append(chunk.take(build_array(ordered[first:last] - (end - len(chunk)))))
+    if not parts:
+        return pa.nulls(0, column.type)
+    back = np.empty(len(order), np.int64)
+    back[order] = np.arange(len(order))
+    return pa.concat_arrays(parts).take(build_array(back))
+
+
 def _values(array: pa.Array) -> npt.NDArray[Any]:
     if array.null_count:
         raise ValueError("a null has no value")

@@ -19,7 +19,7 @@ from explorer.log.actions.columns import (
     string_column,
 )
 from explorer.log.actions.record_counts import record_counts
-from explorer.log.plain_arrays import ZERO, Numbers, build_array, read_numbers
+from explorer.log.plain_arrays import ZERO, Numbers, read_numbers, take_rows
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
@@ -329,4 +329,5 @@ def _rows_at(table: pa.Table, positions: Numbers) -> pa.Table:
     near = table.slice(first, last - first + 1)
     if near.num_rows == len(positions):
         return near
-    return near.take(build_array(positions - first))
+    columns = [take_rows(column, positions - first) for column in near.columns]
+    return pa.Table.from_arrays(columns, names=near.column_names)

@@ -8,12 +8,13 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import int32_column, string_column, string_scalar
 from explorer.log.calendar_texts import render_values
-from explorer.log.plain_arrays import EMPTY, FALSE, TRUE, ZERO, in_one_piece
+from explorer.log.plain_arrays import EMPTY, FALSE, TRUE, ZERO, build_array, in_one_piece
 from explorer.protocol.schema_walk import render_path
 from explorer.scan._imprecise_bounds import KeptByImprecision, find_kept_by_imprecision
 from explorer.scan.facts import Answers, Question, ranges_of_statistics
@@ -155,7 +156,7 @@ def _imprecise(column: StatisticsColumn) -> str:
 
 
 def _codes(predicate: Predicate | None, answers: Answers, count: int) -> pa.Array:
-    codes = int32_column([KEPT] * count)
+    codes = build_array(np.full(count, KEPT, np.int32))
     if predicate is None:
         return codes
     conditions = predicate.conjuncts

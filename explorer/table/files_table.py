@@ -23,6 +23,14 @@ def read_files_table(loaded: LoadedVersion, action: FileAction, columns: Sequenc
     return pa.concat_tables(tables)
 
 
+def read_record_counts(loaded: LoadedVersion) -> pa.Table:
+    """`num_records` of all adds in force, in the order of `read_files_table`. The statistics are
+    let go piece by piece: as whole columns they take more memory than all else of a log."""
+    columns = ["num_records"]
+    pieces = list(loaded.state.reduce_files(columns, (), lambda files: files.table))
+    return pa.concat_tables([empty_table(loaded.state.schema("add", columns)), *pieces])
+
+
 def read_among(loaded: LoadedVersion, keys: pa.ChunkedArray, columns: Sequence[str]) -> pa.Table:
     """Those adds in force whose key is one of `keys`, likewise."""
     import pyarrow.compute as pc  # noqa: PLC0415  # not needed to open a small table

@@ -262,11 +262,11 @@ class Snapshot:
     def _counts(self, loaded: LoadedVersion) -> pa.Table:
         """`num_records` of all live files; kept, because finding them means parsing all
         statistics, and they take eight bytes a file. Rows are in the order of `loaded`."""
-        from explorer.table.files_table import read_files_table  # noqa: PLC0415  # brings Arrow
+        from explorer.table.files_table import read_record_counts  # noqa: PLC0415  # brings Arrow
 
         kept = self._kept_counts
         if kept is None or kept[0] is not loaded:
-            kept = (loaded, read_files_table(loaded, "add", [_NUM_RECORDS]))
+            kept = (loaded, read_record_counts(loaded))
             self._kept_counts = kept
         return kept[1]
 

@@ -17,7 +17,14 @@ from explorer.inspect.layout._layout_files import (
     read_sizes_of_files,
 )
 from explorer.log.actions.columns import STRING_MAP, int64_column, string_map_column
-from explorer.log.plain_arrays import ZERO, Numbers, build_array, read_flags, read_numbers
+from explorer.log.plain_arrays import (
+    ZERO,
+    Numbers,
+    build_array,
+    read_flags,
+    read_numbers,
+    take_rows,
+)
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.table_properties.byte_sizes import render_byte_size
 from explorer.scan.live_file_reads import read_live_files
@@ -232,8 +239,7 @@ def _ordered(column: Any, order: Numbers) -> pa.Array:
 def _values(files: pa.Table, at: Numbers) -> pa.Array:
     if "partition_values" not in files.column_names:
         return string_map_column([{} for _ in at])
-    maps: pa.Array = files.column("partition_values").take(build_array(at)).combine_chunks()
-    return maps
+    return take_rows(files.column("partition_values"), at)
 
 
 def _sums(numbers: Numbers, sizes: Numbers, count: int) -> Numbers:

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import int64_column, int64_scalar
-from explorer.log.plain_arrays import FALSE, ZERO
-from explorer.log.single_count import COUNT_FIRST, parse_count
+from explorer.log.plain_arrays import ZERO, Flags, Numbers, build_array, read_flags
+from explorer.log.single_count import parse_count
+from explorer.log.text_bytes import offsets_of
+
+_HEAD: Final = b'{"numRecords":'
+_DIGITS: Final = 18
+"""A number of so few fits into 63 bits."""
+_ZERO: Final = np.uint8(ord("0"))
+_COMMA, _CLOSE = b",}"  # their numbers
 
 # scalars by way of arrays: plain values would make pyarrow import pandas
 _NONE = int64_scalar(None)
@@ -37,13 +48,56 @@ def _counts(stats: pa.Array) -> pa.Array:
     """Nearly every writer puts the number first, and there it is taken as it stands,
     without parsing the rest: many times faster. (Of two keys of that name in one object
     the first counts then; such statistics have no right answer.)"""
-    heads = pc.extract_regex(stats, COUNT_FIRST)
-    numbers = pc.cast(pc.struct_field(heads, "count"), pa.int64())
-    plain = pc.coalesce(pc.and_(pc.is_valid(heads), pc.ends_with(stats, "}")), FALSE)
-    others = pc.and_(stats.is_valid(), pc.invert(plain))
+    numbers, plain = _read_first(stats)
+    counts = build_array(numbers, None if plain.all() else ~plain)
+    if plain.all():
+        return counts
+    others = build_array(~plain)
+    if stats.null_count:
+        others = pc.and_(stats.is_valid(), others)
     if not pc.any(others).as_py():
-        return numbers
-    return pc.replace_with_mask(numbers, others, _read(stats.filter(others)))
+        return counts
+    return pc.replace_with_mask(counts, others, _read(stats.filter(others)))
+
+
+def _read_first(stats: pa.Array) -> tuple[Numbers, Flags]:
+    """The numbers of texts that begin as `COUNT_FIRST` and end as an object, and which do; a
+    digit of all texts at a time, which takes a third of what a regular expression does."""
+    numbers = np.zeros(len(stats), np.int64)
+    if not len(stats) or stats.null_count == len(stats) or stats.buffers()[2] is None:
+        return numbers, np.zeros(len(stats), np.bool_)
+    offsets = offsets_of(stats).astype(np.int64)
+    data = np.frombuffer(stats.buffers()[2], np.uint8)
+    starts, last = offsets[:-1], offsets[1:] - 1
+    shortest = len(_HEAD) + len("0}")
+    plain: Flags = (last - starts + 1) >= shortest
+    if stats.null_count:
+        plain &= read_flags(stats.is_valid())
+    if not plain.any():
+        return numbers, plain
+    words: npt.NDArray[np.uint64] = np.ndarray((len(data) - 7,), "<u8", data, 0, (1,))
+    for at in (0, len(_HEAD) - 8):  # they overlap
+        found = words[np.minimum(starts + at, len(words) - 1)]
+        plain &= found == int.from_bytes(_HEAD[at : at + 8], "little")
+    plain &= data[np.maximum(last, 0)] == _CLOSE
+    digits = np.zeros(len(stats), np.int64)
+    reads = plain.copy()
+    for at in range(_DIGITS + 1):
+        letters = data[np.minimum(starts + (len(_HEAD) + at), last)]
+        values = letters - _ZERO
+        reads &= values <= 9  # below "0" the difference is great as well
+        if not reads.any():
+            break
+        if at == _DIGITS:
+            plain &= ~reads
+            break
+        np.copyto(numbers, numbers * 10 + values, where=reads)
+        digits += reads
+    ends = data[np.minimum(starts + len(_HEAD) + digits, last)]
+    plain &= (digits > 0) & ((ends == _COMMA) | (ends == _CLOSE))
+    # no number but zero itself begins with a zero
+    plain &= (digits == 1) | (data[np.minimum(starts + len(_HEAD), last)] != _ZERO)
+    return numbers, plain
 
 
 def _read(stats: pa.Array) -> pa.Array:

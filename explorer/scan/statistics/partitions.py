@@ -43,7 +43,7 @@ class PartitionFacts:
 def read_partition(values: pa.Array, column: PartitionColumn) -> PartitionFacts:
     """One column of a map array with the physical names of the log; a value that
     cannot be read is a `Problem`, and nothing is known of its files."""
-    return facts_of_texts(_look_up(values, column.physical), column)
+    return facts_of_texts(look_up_values(values, column.physical), column)
 
 
 def facts_of_texts(texts: pa.Array, column: PartitionColumn) -> PartitionFacts:
@@ -74,7 +74,7 @@ def facts_of_texts(texts: pa.Array, column: PartitionColumn) -> PartitionFacts:
     )
 
 
-def _look_up(maps: pa.MapArray, name: str) -> pa.Array:
+def look_up_values(maps: pa.MapArray, name: str) -> pa.Array:
     """The value of one key. Writers put the keys of every file in one order, and then
     the values are taken where the first file has its own: many times faster."""
     key = string_scalar(name)

@@ -18,6 +18,7 @@ from explorer.log.plain_arrays import (
     read_flags,
     read_numbers,
     read_values,
+    take_rows,
 )
 
 _KINDS = st.sampled_from([np.bool_, np.int8, np.int32, np.int64, np.float64])
@@ -34,6 +35,19 @@ def test_array_holds_the_values_and_the_nulls(
     for found, expected in ((plain, pa.array(numbers)), (masked, pa.array(numbers, mask=hidden))):
         found.validate(full=True)
         assert found.equals(expected)
+
+
+@given(
+    chunks=st.lists(st.lists(st.sampled_from(["a", "", None, "ab"]), max_size=5), max_size=5),
+    places=st.lists(st.integers(0, 24), max_size=9),
+)
+def test_rows_are_taken_from_chunks_as_from_one_piece(
+    chunks: list[list[str | None]], places: list[int]
+) -> None:
+    column = pa.chunked_array([pa.array(chunk, pa.string()) for chunk in chunks], pa.string())
+    known = [at for at in places if at < len(column)]
+    found = take_rows(column, np.array(known, np.int64))
+    assert found.to_pylist() == [column[at].as_py() for at in known]
 
 
 @given(kind=_KINDS, chunks=st.lists(_bits, max_size=4), start=st.integers(0, 20))

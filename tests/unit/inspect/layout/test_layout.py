@@ -18,8 +18,9 @@ import explorer
 import explorer.inspect as look
 from explorer.answers.registry import ANSWERS
 from explorer.errors import InvalidArgumentError
+from explorer.inspect.layout._layout_files import numbered, partition_numbers, with_codes
 from explorer.inspect.layout.overlap import Depths, depths_of
-from explorer.inspect.layout.sizes import partition_numbers
+from explorer.log.plain_arrays import Numbers
 from tests.demo_story import LATELY, copy_demo
 from tests.tables import FEATURE_PROTOCOL, Action, LogFolder, add, metadata, remove, vector
 
@@ -196,10 +197,17 @@ def test_files_of_one_partition_have_its_number_and_the_first_of_them_is_known(
     names = ["x", "y", "z"]
     values = [[*zip(names, row, strict=True)] for row in rows * repeated]
     files = pa.table({"partition_values": pa.array(values, pa.map_(pa.string(), pa.string()))})
-    numbers, firsts = partition_numbers(files, names)
     same = [tuple(text or "" for text in row) for row in rows * repeated]
-    known = {row: int(number) for row, number in zip(same, numbers, strict=True)}
-    assert [known[row] for row in same] == numbers.tolist()
+    _check_numbers(same, *partition_numbers(files, names))
+    # and where each piece has told its values by itself
+    if pieces := [with_codes(files.slice(at, 7), names) for at in range(0, files.num_rows, 7)]:
+        found = numbered(pa.concat_tables(pieces), names)
+        _check_numbers(same, found.numbers, found.firsts)
+
+
+def _check_numbers(rows: list[tuple[str, ...]], numbers: Numbers, firsts: Numbers) -> None:
+    known = {row: int(number) for row, number in zip(rows, numbers, strict=True)}
+    assert [known[row] for row in rows] == numbers.tolist()
     assert sorted(known.values()) == [*range(len(known))]
     assert firsts.tolist() == [numbers.tolist().index(at) for at in range(len(known))]
 
