@@ -106,7 +106,7 @@ def main() -> int:
 def _row(
     title: str, operation: str, profile: Profile, options: argparse.Namespace, kept: Path
 ) -> Row:
-    key = [title, log_of(profile).name, _code()]
+    key = [title, log_of(profile).name, code_of_engine()]
     known = kept.read_text(encoding="utf-8").splitlines() if kept.exists() else []
     for line in known:
         found = json.loads(line)
@@ -128,7 +128,7 @@ def _row(
     return row
 
 
-def _code() -> str:
+def code_of_engine() -> str:
     """What tells the code that is measured: its last commit."""
     command = ["git", "rev-parse", "HEAD:explorer"]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout

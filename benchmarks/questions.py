@@ -21,7 +21,7 @@ from pathlib import Path
 
 from benchmarks.actions import build_path
 from benchmarks.changing import files_on_disk
-from benchmarks.comparing import ROOT, parse_options
+from benchmarks.comparing import ROOT, environment, parse_options
 from benchmarks.logs import write_table
 from benchmarks.report import render_machine
 
@@ -64,7 +64,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as state:
         for numbers, (verb, *rest) in QUESTIONS:
             given = [build_path(20_001) if text == _FILE else text for text in rest]
-            rounds = [_ask(verb, table, given, state) for _ in range(_ROUNDS)]
+            rounds = [ask(verb, table, given, state) for _ in range(_ROUNDS)]
             failed += None in rounds
             told = [found for found in rounds if found is not None]
             shown = _render(told) if told else "failed | |"
@@ -73,7 +73,7 @@ def main() -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Cost:
+class Cost:
     """Of one process: seconds, seconds of processors, and the most memory in bytes."""
 
     seconds: float
@@ -81,7 +81,7 @@ class _Cost:
     memory: int
 
 
-def _render(costs: list[_Cost]) -> str:
+def _render(costs: list[Cost]) -> str:
     seconds, processors, memory = (
         statistics.median(getattr(cost, name) for cost in costs)
         for name in ("seconds", "processors", "memory")
@@ -89,19 +89,24 @@ def _render(costs: list[_Cost]) -> str:
     return f"{seconds:.1f} s | {processors:.1f} s | {memory / 2**20:,.0f} MiB"
 
 
-def _ask(verb: str, table: Path, rest: list[str], state: str) -> _Cost | None:
+def ask(verb: str, table: Path, rest: list[str], state: str) -> Cost | None:
+    """One process of the command line; None where it fails. Plans are kept in `state`."""
     command = [sys.executable, "-m", "explorer.cli", verb, str(table), *rest]
     if verb in {"vacuum", "restore"}:
         command += ["--state-dir", state]
     started = time.perf_counter()
     with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command,
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     ) as process:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         return None
-    return _Cost(
+    return Cost(
         seconds=time.perf_counter() - started,
         processors=used.ru_utime + used.ru_stime,
         memory=used.ru_maxrss * 1024,
