@@ -16,12 +16,14 @@ from explorer.log.single_count import read_count
 class FewFiles:
     """The sizes of the live files in bytes, ascending, and how many of them have a deletion
     vector; `num_deleted_rows` and `num_rows` are None where the columns have to be asked, because
-    something is missing or cannot be."""
+    something is missing or cannot be. `says_no_rows` is true where they are unknown for good: some
+    file has no statistics, and those of all others were read."""
 
     sizes: tuple[int, ...]
     num_vectors: int
     num_deleted_rows: int | None
     num_rows: int | None
+    says_no_rows: bool
 
 
 def count_few(loaded: LoadedVersion) -> FewFiles | None:
@@ -45,6 +47,12 @@ def count_few(loaded: LoadedVersion) -> FewFiles | None:
         sizes=tuple(sorted(known_sizes)),
         num_vectors=len(hidden),
         num_deleted_rows=deleted,
+        says_no_rows=None in counts
+        and all(
+            body.get("stats") is None
+            for body, count in zip(bodies, counts, strict=True)
+            if count is None
+        ),
         num_rows=None if deleted is None or len(known) < len(counts) else sum(known) - deleted,
     )
 

@@ -351,6 +351,8 @@ class Snapshot:
         few = self._few()
         if few is not None and few.num_rows is not None:
             return few.num_rows
+        if few is not None and few.says_no_rows:
+            return None
         from explorer.table.frames import sum_of  # noqa: PLC0415  # brings Arrow
 
         counts = self._raw("add", [_NUM_RECORDS]).column(_NUM_RECORDS)
