@@ -66,10 +66,15 @@ def main() -> None:
     class Handler(_Handler):
         root, latency, counts = folder, seconds, Counter[str]()
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = _Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     print(f"http://127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()
+
+
+class _Server(ThreadingHTTPServer):
+    # a connection beyond five that wait, as usual, is dropped, and some clients wait 30 s for it
+    request_queue_size = 1024
 
 
 class _Handler(BaseHTTPRequestHandler):

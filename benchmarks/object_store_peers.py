@@ -57,7 +57,8 @@ class _Peer:
         yield "open, and count the files", lambda: self._open().get_add_actions().num_rows, None
         yield "history of 50", lambda: table.history(50), None
         yield "health", None, None  # it has no such call
-        yield "plan of a vacuum", lambda: table.vacuum(168, dry_run=True), None
+        yield "plan of a vacuum", lambda: table.vacuum(168, dry_run=True), None  # by the log alone
+        yield "plan of a full vacuum", lambda: table.vacuum(168, dry_run=True, full=True), None
         yield "refresh after 5 commits", table.update_incremental, grow
 
     def _open(self) -> DeltaTable:
@@ -81,7 +82,9 @@ class _Ours:
         yield "open, and count the files", lambda: self._open().snapshot().num_files, None
         yield "history of 50", lambda: table.history(50), None
         yield "health", lambda: look.log_health(self._open()), None
-        yield "plan of a vacuum", lambda: plan_vacuum(table, timedelta(hours=168)), None
+        retention = timedelta(hours=168)
+        yield "plan of a vacuum", lambda: plan_vacuum(table, retention), None
+        yield "plan of a full vacuum", lambda: plan_vacuum(table, retention), None
         yield "refresh after 5 commits", table.snapshot, grow
 
     def _open(self) -> explorer.Table:

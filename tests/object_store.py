@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import md5
 from pathlib import Path
 from typing import Any, Literal
 
@@ -49,6 +50,7 @@ class Request:
 class _Stored:
     data: bytes
     modified: datetime
+    tag: str
 
 
 class Bucket:
@@ -74,7 +76,9 @@ class Bucket:
         """Store an object."""
         stamp = 1_700_000_000_000 if modified_ms is None else modified_ms
         self._objects[key] = _Stored(
-            data=data, modified=datetime.fromtimestamp(stamp / 1000, tz=UTC)
+            data=data,
+            modified=datetime.fromtimestamp(stamp / 1000, tz=UTC),
+            tag=f'"{md5(data, usedforsecurity=False).hexdigest()}"',
         )
 
     def upload(self, folder: Path, root: str) -> None:
@@ -184,6 +188,7 @@ class Bucket:
             "type": "file",
             "size": len(found.data),
             "LastModified": found.modified,
+            "ETag": found.tag,
         }
 
 

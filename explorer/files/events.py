@@ -3,14 +3,15 @@
 The commits are read whole, from the oldest that an unbroken log has on, and each line by
 pyarrow's reader, so that a state worked out of them is another way to the same answer as
 the newest checkpoint and the commits after it: nothing is shared with
-`explorer.log.reconcile.tail` and `explorer.log.state.reconciled_files`.
+`explorer.log.reconcile.tail` and `explorer.log.state.reconciled_files` but the bytes of files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
@@ -36,10 +37,10 @@ from explorer.log.text_bytes import holds_byte, may_begin_with
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import LOG_FOLDER, SIDECAR_FOLDER, render_commit_path
 from explorer.protocol.paths import decode_path, is_absolute
-from explorer.storage.concurrent_reads import run_concurrently
+from explorer.storage.concurrent_reads import begin, map_concurrently, run_concurrently
 from explorer.storage.parquet.file_bytes import ParquetBytes
 from explorer.storage.parquet.reader import ParquetReader
-from explorer.storage.ports import ReadStore
+from explorer.storage.ports import ObjectInfo, ReadStore
 from explorer.table.table import contiguous_run
 
 ADD, REMOVE, CHANGE = 0, 1, 2
@@ -150,17 +151,19 @@ def read_events(
     for found in listing.checkpoints:
         if found.version < lowest:
             continue
-        try:
-            base = _joined(_kept(_read_checkpoint(store, found), keep))
-        except _UNREADABLE as error:  # whatever is wrong with one: a later one may be whole
-            reason = f"The checkpoint of version {found.version} cannot be read: {error}"[:300]
-            continue
         versions = [version for version in run if version >= found.version]
-        newer = _kept(_read_commits(store, versions, watch), keep)
+        pieces = _kept(_read_commits(store, versions, watch), keep)
+        with ThreadPoolExecutor(1) as beside:
+            newer = begin(store, beside, partial(_joined, pieces))
+            try:
+                base = _joined(_kept(_read_checkpoint(store, found, listing), keep))
+            except _UNREADABLE as error:  # whatever is wrong with one: a later one may be whole
+                reason = f"The checkpoint of version {found.version} cannot be read: {error}"[:300]
+                continue
         return FileEvents(
             first=found.version,
             last=newest,
-            table=_joined([base, *newer]),
+            table=_joined([base, newer()]),
             root=store.uri,
             num_base=base.num_rows,
             has_first_commit=found.version in versions,
@@ -278,36 +281,43 @@ def _vectors(vectors: pa.StructArray) -> pa.StructArray:
     )
 
 
-def _read_checkpoint(store: ReadStore, files: CheckpointFiles) -> Iterator[pa.Table]:
+def _read_checkpoint(
+    store: ReadStore, files: CheckpointFiles, listing: LogListing
+) -> Iterator[pa.Table]:
     """What a checkpoint holds, as events of its version."""
     sidecars: list[str] = []
-    for name in files.names:
-        rows = _read_top_level(store, f"{LOG_FOLDER}/{name}")
+    for rows in map_concurrently(
+        store, lambda name: _read_top_level(store, name, listing.stored.get(name)), files.names
+    ):
         named = pc.struct_field(rows.column("sidecar").combine_chunks(), "path").drop_null()
         sidecars += pc.unique(named).to_pylist()
         yield _at(rows, files.version)
     if len(sidecars) > MOST_SIDECARS:
         raise unreadable(f"more than {MOST_SIDECARS:,} sidecars are named")
-    for sidecar in sidecars:
-        decoded = decode_path(sidecar)
-        place = decoded if is_absolute(sidecar) else f"{SIDECAR_FOLDER}/{decoded}"
-        yield _at(_read_parquet(store, place), files.version)
+    for rows in map_concurrently(store, lambda path: _read_sidecar(store, path), sidecars):
+        yield _at(rows, files.version)
 
 
-def _read_top_level(store: ReadStore, path: str) -> pa.Table:
+def _read_sidecar(store: ReadStore, path: str) -> pa.Table:
+    decoded = decode_path(path)
+    return _read_parquet(store, decoded if is_absolute(path) else f"{SIDECAR_FOLDER}/{decoded}")
+
+
+def _read_top_level(store: ReadStore, name: str, info: ObjectInfo | None) -> pa.Table:
+    path = f"{LOG_FOLDER}/{name}"
     if path.endswith(".json"):
         return read_json(read_json_checkpoint(store, path))
-    return _read_parquet(store, path)
+    return _read_parquet(store, path, None if info is None else info.size)
 
 
 def _at(rows: pa.Table, version: int) -> pa.Table:
     return _as_events(rows, build_array(np.full(rows.num_rows, version, np.int64)))
 
 
-def _read_parquet(store: ReadStore, path: str) -> pa.Table:
-    """Raises what pyarrow raises for files that it cannot read, and `ValueError` for footers
-    and pages that claim what they cannot hold."""
-    with ParquetBytes(store, path).open() as source:
+def _read_parquet(store: ReadStore, path: str, size: int | None = None) -> pa.Table:
+    """`size` is what a listing says. Raises what pyarrow raises for files that it cannot read, and
+    `ValueError` for footers and pages that claim what they cannot hold."""
+    with ParquetBytes(store, path, size).open() as source:
         source.check_footer()
         file = ParquetReader(source)
         columns, kinds = [], []

@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import copy
 import inspect
+from asyncio import run_coroutine_threadsafe
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import fsspec
 import pyarrow as pa
@@ -23,11 +25,15 @@ from explorer.errors import (
     StorageError,
     UnsupportedError,
 )
+from explorer.storage._s3_session import prepare_session
 from explorer.storage.concurrent_reads import MOST_CONCURRENT, run_concurrently
 from explorer.storage.location import Location
 from explorer.storage.ports import ByteRange, ObjectInfo
 from explorer.storage.ranged_file import RangedFile
 from explorer.storage.tree import FolderPiece
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 # of one object; several are often read at once
 _RANGES_AT_ONCE = 8
@@ -78,6 +84,7 @@ class RemoteStore:
                 reason=f"The client of the store failed with {type(error).__name__}.",
                 remedy="Check the address, the network and the credentials, then try again.",
             ) from None  # its words may hold the token, and a traceback would show them
+        prepare_session(file_system)
         self._fs: Any = file_system
         self._whole = _in_one_request(file_system)
         self._root = str(root).rstrip("/")
@@ -225,7 +232,34 @@ class RemoteStore:
 
     def read_many(self, paths: Iterable[str], limit: int | None = None) -> Iterator[bytes]:
         """Objects in order, up to `MOST_CONCURRENT` requests at once."""
-        return run_concurrently(lambda path: self.read(path, limit), paths, MOST_CONCURRENT)
+        if not getattr(self._fs, "async_impl", False):
+            return run_concurrently(lambda path: self.read(path, limit), paths, MOST_CONCURRENT)
+        return self._read_on_loop(paths, limit)
+
+    def _read_on_loop(self, paths: Iterable[str], limit: int | None) -> Iterator[bytes]:
+        """The same without a thread for each request: a quarter of the time of small objects
+        went into handing over between threads."""
+        options = self._whole if limit is None else {"start": 0, "end": limit}
+        waiting: deque[tuple[str, Future[Any]]] = deque()
+
+        def take() -> bytes:
+            path, asked = waiting.popleft()
+            try:
+                return bytes(asked.result())
+            except Exception:  # noqa: BLE001  # asked for once more by what tells errors apart
+                return self.read(path, limit)
+
+        try:
+            for path in paths:
+                request = self._fs._cat_file(self._full(path), **options)
+                waiting.append((path, run_coroutine_threadsafe(request, self._fs.loop)))
+                if len(waiting) > MOST_CONCURRENT:
+                    yield take()
+            while waiting:
+                yield take()
+        finally:
+            for _, left in waiting:
+                left.cancel()
 
     def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[bytes]:
         """Ranges of one object, requested at once."""
@@ -295,7 +329,14 @@ def _info(entry: Mapping[str, Any]) -> ObjectInfo:
         name=name if entry.get("type") != "directory" else "",
         size=int(entry.get("size") or 0),
         modified_ms=_modified_ms(entry),
+        tag=_tag(entry),
     )
+
+
+def _tag(entry: Mapping[str, Any]) -> str:
+    """The entity tag, as S3, Azure and Google Cloud Storage give one to each content."""
+    found = entry.get("ETag") or entry.get("etag")
+    return found.strip('"') if isinstance(found, str) else ""
 
 
 def _modified_ms(entry: Mapping[str, Any]) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from explorer.storage.ports import RangeStore, ReadStore, offers
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
@@ -55,6 +55,16 @@ def map_concurrently(
         if offers(store, RangeStore)
         else map(work, jobs)
     )
+
+
+def begin(
+    store: ReadStore, pool: ThreadPoolExecutor, work: Callable[[], Answer]
+) -> Callable[[], Answer]:
+    """What gives the result of `work`: begun at once in `pool` where requests to `store` take
+    long, done when it is asked for where they do not."""
+    if not offers(store, RangeStore):
+        return work
+    return pool.submit(work).result
 
 
 def prefetch(items: Iterator[Answer]) -> Iterator[Answer]:

@@ -60,11 +60,13 @@ def offers(store: object, port: type[Port]) -> TypeGuard[Port]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectInfo:
     """One stored object: its name inside the folder that was listed, its size
-    in bytes, and its modification time in milliseconds since the epoch (UTC)."""
+    in bytes, and its modification time in milliseconds since the epoch (UTC). `tag` is another one
+    once the object holds something else; empty where the store has none."""
 
     name: str
     size: int
     modified_ms: int
+    tag: str = ""
 
 
 class PutOutcome(enum.Enum):

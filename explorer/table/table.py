@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from explorer.log.folder.files_read import FilesRead
+
 Answer = TypeVar("Answer")
 
 # each look fails only where one more cleanup ran since the last
@@ -56,7 +58,8 @@ class Table:
 
     It caches what it read of the newest version, and the keys of the checkpoint of that
     version, so that the next `snapshot` reads only newer commits: at most `cache_bytes` bytes
-    of keys, and as many of commits.
+    of keys, and as many of commits. Of a log on an object store it also keeps files as they were
+    read, see `explorer.log.folder.files_read`.
     """
 
     def __init__(self, store: ReadStore, *, cache_bytes: int = DEFAULT_CACHE_BYTES) -> None:
@@ -64,6 +67,7 @@ class Table:
         self._cache_bytes = cache_bytes
         self._cache = KeyCache(cache_bytes)
         self._listed = KeptListing()
+        self._files_read: FilesRead | None = None
         self._held: LoadedVersion | None = None
         self._known: KnownActions | None = None
         self._lock = threading.Lock()
@@ -81,9 +85,12 @@ class Table:
     def held_bytes(self) -> int:
         """The size of the cache, in bytes."""
         with self._lock:
-            held = self._held
+            held, read = self._held, self._files_read
         return (
-            self._cache.held_bytes + self._listed.held_bytes + (0 if held is None else held.nbytes)
+            self._cache.held_bytes
+            + self._listed.held_bytes
+            + (0 if read is None else read.held_bytes)
+            + (0 if held is None else held.nbytes)
         )
 
     def release(self) -> None:
@@ -92,6 +99,25 @@ class Table:
             self._held = self._known = None
         self._cache.release()
         self._listed.release()
+        self._files_read = None
+
+    def store_at(self, listing: LogListing) -> ReadStore:
+        """The store, to read files of the log as of a listing of it: those that were read before
+        and have not changed are not asked for again."""
+        if not offers(self.store, RangeStore):
+            return self.store
+        # local tables open without it
+        from explorer.log.folder.files_read import (  # noqa: PLC0415  # see above
+            MOST_BYTES,
+            FilesRead,
+            store_at,
+        )
+
+        with self._lock:
+            if self._files_read is None:
+                self._files_read = FilesRead(min(self._cache_bytes, MOST_BYTES))
+            read = self._files_read
+        return store_at(self.store, listing, read)
 
     def listing(self) -> LogListing:
         """List the log folder now."""
@@ -128,9 +154,9 @@ class Table:
             run = contiguous_run(listing.commits)
             if not run:
                 raise _no_commits(self.uri)
-            small = load_protocol_and_metadata(self.store, listing, None).small
+            small = load_protocol_and_metadata(self.store_at(listing), listing, None).small
             active = in_commit_times(*small.required(run[-1]))
-            return version_from(self.store, listing, run, wanted_ms, active)
+            return version_from(self.store_at(listing), listing, run, wanted_ms, active)
 
         return self._looking(find)
 
@@ -209,7 +235,9 @@ class Table:
             since_ms=None if since is None else parse_timestamp(since),
         )
         return self._looking(
-            lambda listing: read_history(self.store, listing, limit, self.in_commit_since, wanted)
+            lambda listing: read_history(
+                self.store_at(listing), listing, limit, self.in_commit_since, wanted
+            )
         )
 
     def in_commit_since(self) -> int | None:
@@ -245,7 +273,9 @@ class Table:
                 version=held.segment.version, small=held.small, newest_file=held.newest_file
             )
         found = self._looking(
-            lambda listing: load_protocol_and_metadata(self.store, listing, version, known)
+            lambda listing: load_protocol_and_metadata(
+                self.store_at(listing), listing, version, known
+            )
         )
         with self._lock:
             if self._known is None or known is None or self._known.version <= found.version:
@@ -283,7 +313,8 @@ class Table:
     def _load(self, listing: LogListing, version: int | None, watch: Watch) -> LoadedVersion:
         with self._lock:
             held = self._held
-        loaded = load_version(self.store, listing, version, self._cache, held, watch)
+        store = self.store_at(listing)
+        loaded = load_version(store, listing, version, self._cache, held, watch)
         newer = held is None or loaded.segment.version >= held.segment.version
         if newer and loaded.nbytes <= self._cache_bytes:
             with self._lock:
@@ -299,7 +330,8 @@ class Table:
         with self._lock:
             if self._held is failed:
                 self._held = None
-        return load_version(self.store, listing, failed.segment.version, self._cache)
+        store = self.store_at(listing)
+        return load_version(store, listing, failed.segment.version, self._cache)
 
     def _time_of(
         self, listing: LogListing, version: int, protocol: Protocol, metadata: Metadata
@@ -315,7 +347,7 @@ class Table:
 
         active = in_commit_times(protocol, metadata)
         chain = run if version in run else (version,)
-        return utc_time(commit_time(self.store, listing, chain, version, active))
+        return utc_time(commit_time(self.store_at(listing), listing, chain, version, active))
 
     def _version_at(self, listing: LogListing, timestamp: str | datetime) -> int:
         from explorer.table.times import (  # noqa: PLC0415  # only where times are asked for
@@ -330,9 +362,9 @@ class Table:
         if first is None:
             build_segment(listing)  # says what is missing
             raise _no_commits(self.uri)
-        small = load_protocol_and_metadata(self.store, listing, None).small
+        small = load_protocol_and_metadata(self.store_at(listing), listing, None).small
         active = in_commit_times(*small.required(run[-1]))
-        return version_at(self.store, listing, run, first, wanted_ms, active)
+        return version_at(self.store_at(listing), listing, run, first, wanted_ms, active)
 
 
 def open_table(

@@ -250,7 +250,7 @@ def _events_of_others(
             mask = pc.or_(mask, pc.or_(elsewhere, pc.is_in(vectors, value_set=others)))
         return events.filter(mask)
 
-    return read_events(table.store, listing, watch, keep)
+    return read_events(table.store_at(listing), listing, watch, keep)
 
 
 def _is_absolute_vector(events: pa.Table) -> pa.ChunkedArray:

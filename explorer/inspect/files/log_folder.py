@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -24,7 +24,8 @@ from explorer.protocol.filenames import (
     meant_name,
     parse_log_file_name,
 )
-from explorer.storage.ports import ObjectInfo, ReadStore
+from explorer.storage.concurrent_reads import map_concurrently
+from explorer.storage.ports import ObjectInfo, RangeStore, ReadStore, offers
 from explorer.table.table import Table
 
 SIDECAR = "sidecar"
@@ -54,14 +55,26 @@ def log_files(table: Table) -> pa.Table:
     - `size` in bytes, `modified` as the store says
     - `note`: what else the name or `_last_checkpoint` says, or null
     """
-    rows = list(_main_rows(table.store))
-    rows.extend(_folder_rows(table.store, SIDECAR_FOLDER, SIDECAR))
-    rows.extend(_folder_rows(table.store, STAGED_COMMIT_FOLDER, STAGED_COMMIT))
-    return build_frame(COLUMNS, rows)
+    store = table.store
+    if offers(store, RangeStore):  # the listing of the log tells as much
+        listing = table.listing()
+        store = table.store_at(listing)
+        found = sorted(listing.stored.values(), key=lambda info: info.name)
+    else:
+        found = store.list_folder(LOG_FOLDER)
+    parts = map_concurrently(
+        store,
+        list,
+        (
+            _main_rows(store, found),
+            _folder_rows(store, SIDECAR_FOLDER, SIDECAR),
+            _folder_rows(store, STAGED_COMMIT_FOLDER, STAGED_COMMIT),
+        ),
+    )
+    return build_frame(COLUMNS, [row for part in parts for row in part])
 
 
-def _main_rows(store: ReadStore) -> Iterator[_Row]:
-    found = store.list_folder(LOG_FOLDER)
+def _main_rows(store: ReadStore, found: Sequence[ObjectInfo]) -> Iterator[_Row]:
     incomplete = {
         name
         for checkpoint in build_listing(info.name for info in found).incomplete_checkpoints

@@ -227,6 +227,7 @@ def _look(table: Table, now: datetime | str | None, watch: Watch, limit: int | N
 def _look_now(table: Table, now_ms: int, watch: Watch, limit: int | None) -> _Look:
     watch.step(0, None, "Listing the log")
     listing = table.listing()
+    store = table.store_at(listing)
     files = log_files(table)
     names = files.column("name").to_pylist()
     sizes = dict(zip(names, files.column("size").to_pylist(), strict=True))
@@ -236,7 +237,7 @@ def _look_now(table: Table, now_ms: int, watch: Watch, limit: int | None) -> _Lo
     active, configuration = _in_force(table)
     newest = listing.commits[-NEWEST_READ:]
     watch.step(0, None, "Reading who committed, and when")
-    bodies = [body for body, _ in read_provenance(table.store, newest)]
+    bodies = [body for body, _ in read_provenance(store, newest)]
     return _Look(
         table=table,
         facts=LogFacts(
@@ -248,7 +249,7 @@ def _look_now(table: Table, now_ms: int, watch: Watch, limit: int | None) -> _Lo
             sizes=sizes,
             modified=dict(zip(names, times, strict=True)),
             provenance=dict(zip(newest, bodies, strict=True)),
-            hinted=read_hint(table.store).version,
+            hinted=read_hint(store).version,
             now_ms=now_ms,
         ),
         files=files,
@@ -267,10 +268,11 @@ def _in_force(table: Table) -> tuple[InCommitTimes | None, dict[str, str]]:
 
 def _build(look: _Look, files: _Files | None = None) -> Health:
     facts, snapshot, is_read = look.facts, look.snapshot, look.opening.is_read
+    store = look.table.store_at(facts.listing)
     findings = [*_unopened(look), *find_log_faults(facts)]
     findings += [
         finding_of(problem, "wrong hint", repair="repair hint")
-        for problem in validate_hint(look.table.store, facts.listing)
+        for problem in validate_hint(store, facts.listing)
     ]
     if snapshot is not None:
         findings += _of_snapshot(look, snapshot, is_read=is_read)

@@ -260,7 +260,8 @@ def _look_at_files(table: Table, known: _Known, watch: Watch) -> tuple[list[_See
     until: int | None = last
     while until is not None:
         try:
-            events = read_events(table.store, known.listing_until(until), watch)
+            listing = known.listing_until(until)
+            events = read_events(table.store_at(listing), listing, watch)
         except CorruptLogError as error:
             problems.append(
                 f"The files of {versions_in_words([(known.open_since(until), until)])} were not "

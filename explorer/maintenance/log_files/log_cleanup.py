@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import pyarrow as pa
 
 from explorer.errors import DeltaError, InvalidArgumentError
+from explorer.files.events import read_events
 from explorer.files.kept import kept_files
 from explorer.files.name_index import NameIndex
 from explorer.log.actions.columns import TIME, int64_column, string_column
@@ -133,7 +135,8 @@ def _judge_cut(context: PlanningContext, cut: LogCut) -> tuple[Verdict, ...]:
         return ()
     then = replace(context, listing=listing, snapshot=cut.snapshot)
     names = NameIndex(kept.places.inside)
-    second = check_independently(then, names, _ALL_EXPIRED_MS, _ALL_EXPIRED_MS)
+    replay = partial(read_events, then.log_store, listing, then.watch)
+    second = check_independently(then, replay, names, _ALL_EXPIRED_MS, _ALL_EXPIRED_MS)
     if not second.evidence:  # they agree, or commits are gone that would have to be asked
         return ()
     shown = [path for part in second.evidence for path in part.column("path")[:2].to_pylist()]

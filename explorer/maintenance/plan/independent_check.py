@@ -1,11 +1,13 @@
 """The independent check of the kept files, which a vacuum must not delete.
 
 They are computed twice: from the newest checkpoint and the commits after it, and here by
-replaying all commits of a log without gaps. The two share no code but the specification.
+replaying all commits of a log without gaps. The two share no code but the specification, and
+nothing but the bytes of the files that both read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError
-from explorer.files.events import FileEvents, read_events
+from explorer.files.events import FileEvents
 from explorer.files.name_index import NameIndex
 from explorer.files.store_paths import NOWHERE, Places
 from explorer.files.unkept import kept_by_commits, rows_kept_by_commits
@@ -45,17 +47,21 @@ class IndependentCheck:
 
 
 def check_independently(
-    context: PlanningContext, kept: NameIndex, cutoff_ms: int, tombstones_expire_ms: int
+    context: PlanningContext,
+    replay: Callable[[], FileEvents],
+    kept: NameIndex,
+    cutoff_ms: int,
+    tombstones_expire_ms: int,
 ) -> IndependentCheck:
-    """Compute the kept files from all commits and compare them with `kept`, those of the
-    checkpoint and the commits after it.
+    """Compute the kept files from all commits, which `replay` reads, and compare them with `kept`,
+    those of the checkpoint and the commits after it.
 
     `cutoff_ms` is that of the plan; before `tombstones_expire_ms` the table's own retention
     lets a checkpoint leave tombstones out, so that only the commits know them. A checkpoint
     that was written while the retention was shorter has left out more, and rightly so.
     """
     try:
-        events = read_events(context.store, context.listing, context.watch)
+        events = replay()
         rows = rows_kept_by_commits(events, cutoff_ms)
         every = events.places(rows)
         strict = every

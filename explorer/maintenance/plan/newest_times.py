@@ -49,7 +49,7 @@ def newest_commit_times(
     commits = [info.modified_ms for info in files if parse_commit_version(info.name) is not None]
     recorded: int | None = None
     if context.listing.commits:
-        recorded = read_commit_info(context.store, context.listing.commits[-1]).in_commit_ms
+        recorded = read_commit_info(context.log_store, context.listing.commits[-1]).in_commit_ms
     return {"commit": max(commits, default=None), _RECORDED: recorded}
 
 

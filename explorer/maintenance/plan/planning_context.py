@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from explorer.log.folder.listing import LogListing
+from explorer.log.folder.listing import LogListing, one_moment
 from explorer.log.folder.segment import build_segment
 from explorer.maintenance.plan.guards import protocol_fields
 from explorer.maintenance.plan.newer_commits import anchor_of
@@ -34,6 +34,12 @@ class PlanningContext:
         return self.table.store
 
     @property
+    def log_store(self) -> ReadStore:
+        """The same, to read files of the log: those that were read before are not asked for
+        again."""
+        return self.table.store_at(self.listing)
+
+    @property
     def subject(self) -> Subject:
         """The table that the plan is for."""
         metadata = self.snapshot.metadata
@@ -47,15 +53,15 @@ class PlanningContext:
     @property
     def anchor(self) -> Anchor:
         """The version that the plan is made on."""
-        return anchor_of(self.store, self.snapshot.version)
+        return anchor_of(self.log_store, self.snapshot.version)
 
 
 def read_planning_context(table: Table, clock: Clock, watch: Watch = UNWATCHED) -> PlanningContext:
     """Read the newest version of a table; raises what `Table.snapshot` raises."""
-    listing = table.listing()
-    # of one version, whoever commits meanwhile
-    newest = build_segment(listing).version
-    snapshot = table.snapshot(version=newest, progress=watch.progress, cancel=watch.cancel)
+    with one_moment():  # of one version, whoever commits meanwhile
+        listing = table.listing()
+        newest = build_segment(listing).version
+        snapshot = table.snapshot(version=newest, progress=watch.progress, cancel=watch.cancel)
     return PlanningContext(
         table=table, listing=listing, snapshot=snapshot, now_ms=clock(), watch=watch
     )

@@ -17,7 +17,6 @@ from explorer.protocol.filenames import render_commit_name, render_commit_path
 from explorer.protocol.schema import parse_schema
 from explorer.protocol.schema_walk import walk_fields
 from explorer.protocol.table_properties.known_properties import COLUMN_MAPPING_MODE
-from explorer.storage.concurrent_reads import map_concurrently
 
 
 def unused_features(context: PlanningContext, names: Collection[str]) -> frozenset[str]:
@@ -44,9 +43,7 @@ def every_metadata(context: PlanningContext) -> Iterator[Metadata]:
         yield context.table.metadata(version=checkpoint.version)
         if checkpoint.version >= first:
             break  # what later ones hold, commits brought
-    reads = map_concurrently(
-        context.store, lambda version: context.store.read(render_commit_path(version)), commits
-    )
+    reads = context.log_store.read_many(map(render_commit_path, commits))
     for done, (version, data) in enumerate(zip(commits, reads, strict=True)):
         context.watch.step(done, len(commits), "Reading which features the table ever used")
         if may_name(data, "metaData"):

@@ -91,11 +91,12 @@ def consequence_of(
     )
 
 
-def newest_times(context: PlanningContext, youngest_ms: int | None) -> dict[str, int | None]:
-    """The newest times of the table, by what they are of, in milliseconds."""
+def newest_times(context: PlanningContext) -> dict[str, int | None]:
+    """The newest times in the log, by what they are of, in milliseconds."""
+    # object stores have told the times of commits with their listing
+    infos = context.listing.stored.values() or context.store.list_folder(LOG_FOLDER)
     return {
-        **newest_commit_times(context, context.store.list_folder(LOG_FOLDER)),
-        "untracked file": youngest_ms,
+        **newest_commit_times(context, infos),
         "file in the log": _newest(context.snapshot.physical_files("add", ["modification_time"])),
         "removal": _newest(context.snapshot.physical_files("remove", ["deletion_timestamp"])),
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import Literal
 from uuid import UUID, uuid4, uuid5
 
@@ -17,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError
+from explorer.files.events import read_events
 from explorer.files.kept import KeptFiles, kept_files, names_through_links
 from explorer.files.listed import list_files
 from explorer.files.name_index import NameIndex
@@ -60,6 +62,7 @@ from explorer.maintenance.vacuum._vacuum_files import (
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.table_properties.byte_sizes import render_byte_size
 from explorer.protocol.table_properties.known_properties import DELETED_FILE_RETENTION
+from explorer.storage.concurrent_reads import begin
 from explorer.storage.parquet.decoding_memory import release_memory
 from explorer.table.counts import count
 from explorer.table.retention import retention_floor
@@ -117,6 +120,7 @@ class _Search:
     second: IndependentCheck
     consequence: Consequence
     clones: tuple[KnownClone, ...]
+    newest: dict[str, int | None]
 
 
 def _search(context: PlanningContext, asked: timedelta | None, mode: Mode) -> _Search:
@@ -126,18 +130,25 @@ def _search(context: PlanningContext, asked: timedelta | None, mode: Mode) -> _S
     if DELETED_FILE_RETENTION.unread_in(configuration) is not None:
         ages = NEVER_OLD  # the plan is refused, and nobody knows which files it could delete
     cutoff_ms = ages.cutoff_ms
-    with ThreadPoolExecutor(1) as beside:
+    with ThreadPoolExecutor(3) as beside:
+        # an object store answers both ways to the kept files at once
+        replay = begin(
+            context.store,
+            beside,
+            partial(read_events, context.log_store, context.listing, context.watch),
+        )
         # the listing waits for the system, the log for the decoder
         looking = (
             beside.submit(list_files, context.store, context.watch) if mode == "full" else None
         )
         kept = kept_files(context.snapshot, cutoff_ms)
+        newest = begin(context.store, beside, partial(newest_times, context))
         names = NameIndex(kept.places.inside)
         found = None if looking is None else compare_listing(looking.result(), names)
     del looking  # it would hold a million names
     release_memory()  # reading a checkpoint leaves much of it
     expire_ms = context.now_ms - DELETED_FILE_RETENTION.value_of(configuration) // _MS
-    second = check_independently(context, names, cutoff_ms, expire_ms)
+    second = check_independently(context, replay, names, cutoff_ms, expire_ms)
     files = _judged(context, ages, kept, second, found)
     missing = _missing(second, found, files.gone)
     return _Search(
@@ -149,6 +160,7 @@ def _search(context: PlanningContext, asked: timedelta | None, mode: Mode) -> _S
         second=second,
         consequence=consequence_of(context, second.events, files.delete.column("path"), missing),
         clones=known_clones(context.store, files.delete.column("path"), context.watch),
+        newest=newest(),
     )
 
 
@@ -234,7 +246,7 @@ def _build(context: PlanningContext, search: _Search, mode: Mode, seed: UUID) ->
 
 def _judge(context: PlanningContext, search: _Search) -> tuple[Verdict, ...]:
     protocol, configuration = context.snapshot.protocol, context.snapshot.metadata.configuration
-    times = newest_times(context, search.files.youngest_ms)
+    times = {**search.newest, "untracked file": search.files.youngest_ms}
     youngest = {"untracked file": search.files.youngest_ms, "commit": times.get("commit")}
     floor = retention_floor(configuration)
     retention = judge_setting(

@@ -13,7 +13,8 @@ import pytest
 import explorer
 import explorer.inspect as look
 from explorer.errors import CorruptLogError
-from tests.object_store import Bucket, counts_of, open_counted, reads_of
+from explorer.maintenance import Plan, plan_vacuum
+from tests.object_store import Bucket, Request, counts_of, open_counted, reads_of
 from tests.tables import (
     FEATURE_PROTOCOL,
     Action,
@@ -297,10 +298,90 @@ def test_planning_a_scan_reads_columns_of_the_checkpoint_alone(tmp_path: Path) -
     assert bucket.counts(".checkpoint.parquet") == {"range": 3}
 
 
-def test_health_lists_the_log_once_for_its_answers_and_once_for_its_sizes(tmp_path: Path) -> None:
+def test_health_lists_the_log_once_and_reads_each_file_once(tmp_path: Path) -> None:
     bucket = _checkpointed(tmp_path / "t", "classic")
-    table = explorer.open_table("counted://t", bucket.options)
+    table = open_counted(bucket)
+    # the two folders within the log are not there; the hint, the heads of the commits up to the
+    # checkpoint, and the checkpoint's end, few actions and paths
+    asked = counts_of(bucket, lambda: look.log_health(table))
+    assert asked == {"list": 3, "get": 5, "range": 1 + (AT + 1) + 3}
+    assert counts_of(bucket, lambda: look.log_health(table)) == {"list": 3}
+
+
+def test_plan_of_a_vacuum_reads_each_commit_once_and_none_that_opening_read(tmp_path: Path) -> None:
+    bucket = _bucket(_log(tmp_path / "t"))
+    table = open_counted(bucket)
+    # the log and what lies below the root
+    assert counts_of(bucket, lambda: plan_vacuum(table)) == {"list": 2, "get": LATEST + 1}
+    assert counts_of(bucket, lambda: plan_vacuum(table)) == {"list": 2}
+    opened = open_counted(bucket)
+    opened.snapshot()
+    assert counts_of(bucket, lambda: plan_vacuum(opened)) == {"list": 2}
+    assert counts_of(bucket, lambda: opened.history(50)) == {"list": 1}
+
+
+def test_both_ways_of_a_vacuum_and_its_listing_ask_at_once(tmp_path: Path) -> None:
+    log = _log(tmp_path / "t")
+    files = [*_files(FILES), add(str(AT))]
+    log.checkpoint(AT, [FEATURE_PROTOCOL, metadata(), *files], form="classic")
+    bucket = _bucket(log)
+    for version in range(AT):  # a log that begins with its checkpoint
+        bucket.delete(f"t/_delta_log/{commit_name(version)}")
+    table = open_counted(bucket)
+    table.snapshot()
     bucket.forget()
-    look.log_health(table)
-    # the two folders within the log are not there
-    assert bucket.counts()["list"] == 4
+
+    def is_first(asked: Request) -> bool:
+        """The listing of the root, the paths for both ways, and for the second the commit at the
+        checkpoint, which opening does not read."""
+        first = asked.kind == "range" and (asked.start or 0) < 1000
+        return asked.key in {"t/", f"t/_delta_log/{commit_name(AT)}"} or first
+
+    with bucket.meeting(4, is_first):
+        plan = plan_vacuum(table)
+    assert not [verdict for verdict in plan.verdicts if verdict.outcome == "refuse"]
+    # of the checkpoint: the paths and the times for the first way, the paths for the second; its
+    # end was read when the table was opened
+    assert bucket.counts() == {"list": 2, "get": 1, "range": 3}
+
+
+def test_commit_that_appears_after_opening_is_read_by_both_ways_of_a_vacuum(tmp_path: Path) -> None:
+    bucket = _bucket(_log(tmp_path / "t"))
+    table = open_counted(bucket)
+    table.snapshot()
+    bucket.put("t/new", b"x", 1)
+    assert list(_deleted(plan_vacuum(table))) == []  # not the name of a file of a table
+    bucket.put("t/new.parquet", b"x", 1)
+    assert list(_deleted(plan_vacuum(table))) == ["new.parquet"]
+    body = b'{"add":%s}' % _ADDED.replace(b"n%d", b"new.parquet")
+    bucket.put(f"t/_delta_log/{commit_name(LATEST + 1)}", body)
+    bucket.forget()
+    plan = plan_vacuum(table)
+    assert (plan.anchor.version, list(_deleted(plan))) == (LATEST + 1, [])
+    assert bucket.counts() == {"list": 2, "get": 1}
+
+
+def test_commit_that_was_replaced_after_opening_is_read_again_and_refuses_the_vacuum(
+    tmp_path: Path,
+) -> None:
+    bucket = _bucket(_log(tmp_path / "t"))
+    table = open_counted(bucket)
+    table.snapshot()
+    key = f"t/_delta_log/{commit_name(3)}"
+    old = (tmp_path / "t" / "_delta_log" / commit_name(3)).read_bytes()
+    stamp = (tmp_path / "t" / "_delta_log" / commit_name(3)).stat().st_mtime_ns // 1_000_000
+    assert old.count(b'"path": "3"') == 1
+    # as long as the old one, and of the same time
+    bucket.put(key, old.replace(b'"path": "3"', b'"path": "x"'), stamp)
+    bucket.put("t/3", b"x", 1)
+    bucket.put("t/x", b"x", 1)
+    bucket.forget()
+    plan = plan_vacuum(table)
+    assert bucket.counts(".json") == {"get": 1}
+    assert plan.steps == ()
+    assert "second route" in {item.guard for item in plan.verdicts if item.outcome == "refuse"}
+
+
+def _deleted(plan: Plan) -> list[str]:
+    rows = plan.files.to_pylist()
+    return [row["path"] for row in rows if row["action"] == "delete"]
