@@ -229,7 +229,12 @@ def _update_by_reference(bench: SparkChanges, place: Path) -> None:
 def _merge(part: int | None) -> Step:
     def step(bench: SparkChanges, place: Path) -> None:
         merging = pipeline.merge(
-            place, bench.source(part=part), _on(part), spark=bench.spark, progress=bench.progress
+            place,
+            bench.source(part=part),
+            _on(part),
+            engine=bench.engine,
+            spark=bench.spark,
+            progress=bench.progress,
         )
         merging.when_matched_update_all().when_not_matched_insert_all().execute()
 
