@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -31,11 +31,10 @@ from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import render_problem
 
 
-def build_page(services: PageServices, person: str | None = None) -> pn.Template:
-    """One session's page; what goes wrong while it is built is shown, not waited for.
-    `person` is who has signed in."""
+def build_or_tell(build: Callable[[], pn.Template]) -> pn.Template:
+    """What `build` makes; what goes wrong meanwhile is shown, not waited for."""
     try:
-        return _build_shell(services, person)
+        return build()
     except Exception as error:  # noqa: BLE001 - else the browser shows a spinner without end
         return build_notice_page(unexpected(error))
 
@@ -50,7 +49,8 @@ def build_empty() -> pn.Template:
     return build_template({"main": build_plain()})
 
 
-def _build_shell(services: PageServices, person: str | None) -> pn.Template:
+def build_page(services: PageServices, person: str | None = None) -> pn.Template:
+    """One session's page. `person` is who has signed in."""
     state = PageState()
     explorer: Explorer
 

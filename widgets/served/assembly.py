@@ -36,6 +36,7 @@ from widgets.served._refused_requests import (
 from widgets.served._session_page import (
     build_empty,
     build_notice_page,
+    build_or_tell,
     build_page,
     current_document,
     current_request,
@@ -214,7 +215,7 @@ def build_server(
         return _build_refusal(person) if services is None else build_page(services, person)
 
     server = pn.io.server.get_server(
-        {"/": build},
+        {"/": lambda: build_or_tell(build)},
         port=port,
         address=settings.address,
         prefix=settings.prefix.strip("/"),

@@ -5,7 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 from urllib.parse import urlencode
 
+import panel as pn
 import pytest
+from bokeh.document import Document
+from panel.io.state import set_curdoc
 
 from widgets.served import _session_page
 from widgets.session.access import Access
@@ -60,3 +63,14 @@ def test_a_link_of_another_site_may_lead_to_local_and_served_tables(
     opened, is_refused = follow(monkeypatch, "cross-site", table="/lake/orders", other=other)
     assert opened == [place for place in ("/lake/orders", other) if place]
     assert not is_refused
+
+
+def test_what_fails_before_there_is_a_page_is_told_without_its_words() -> None:
+    def fail() -> pn.Template:
+        raise RuntimeError("a secret")
+
+    with set_curdoc(Document()):
+        page = _session_page.build_or_tell(fail)
+    (said,) = page._render_items["main"][0]
+    assert "did not expect" in said.html
+    assert "secret" not in said.html
