@@ -73,7 +73,9 @@ class StateReader:
         def failed(_: Problem) -> None:
             done("unknown")
 
-        self.runner.run(lambda: read_health_word(self.service), done, failed)
+        self.runner.when_drawn(
+            lambda: self.runner.run(lambda: read_health_word(self.service), done, failed)
+        )
 
     def _seek(self, version: int, problem: Problem) -> None:
         """Find the newest version that can be read, where the latest cannot be."""

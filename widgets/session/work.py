@@ -12,7 +12,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from contextvars import Context
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -20,6 +20,7 @@ from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
 from bokeh.document import Document
+from bokeh.document.events import DocumentChangedEvent, DocumentPatchedEvent
 from panel.io.document import (
     _WRITE_BLOCK,
     _WRITE_MSGS,
@@ -134,10 +135,75 @@ class Runner(Protocol):
         """Call `change`, from any thread, where the page may be changed."""
         ...
 
+    def when_drawn(self, begin: Callable[[], None]) -> None:
+        """Call `begin`, which begins what can wait until the page has been drawn once; at once
+        where it has been. To be called where the page may be changed."""
+        ...
+
     @property
     def is_background(self) -> bool:
         """Whether work goes on after `run` has returned."""
         ...
+
+
+class FirstMessage:
+    """A page's document until its browser has it.
+
+    Bokeh looks through all models of a page whenever one comes or goes, to tell its browser of
+    them. Nobody is told yet, so it looks once. And what the browser is sent first is made while
+    that loads and runs its scripts: the serving thread has less to do then than when it is asked.
+    """
+
+    def __init__(self, document: Document, is_quiet: Callable[[], bool]) -> None:
+        self._document = document
+        self._is_quiet = is_quiet
+        self._loop = IOLoop.current()
+        self._frozen = ExitStack()
+        self._frozen.enter_context(document.models.freeze())
+        self._make = document.to_json
+        self._made: Any = None
+        self._is_over = self._is_timed = False
+        document.on_change(self._follow)
+        document.to_json = self._tell
+
+    def close(self) -> None:
+        """The browser has it, or nobody will ask for it."""
+        if not self._is_over:
+            self._is_over = True
+            self._made = None
+            self._document.to_json = self._make
+            self._document.remove_on_change(self._follow)
+            self._frozen.close()
+
+    def forget(self) -> None:
+        """The page changes: what was made is not true any more."""
+        self._made = None
+        if not (self._is_over or self._is_timed):
+            self._is_timed = True
+            self._loop.call_later(_QUIET_SECONDS, self._look)
+
+    def _follow(self, event: DocumentChangedEvent) -> None:
+        if isinstance(event, DocumentPatchedEvent):  # and not one that is of the server alone
+            self.forget()
+
+    def _look(self) -> None:
+        self._is_timed = False
+        if self._is_over or self._made is not None:
+            return
+        if self._document.session_context is None:
+            self.close()
+        elif self._is_quiet():
+            self._frozen.close()
+            self._made = self._make()
+
+    def _tell(self, *, deferred: bool = True) -> Any:
+        made = self._made
+        self.close()
+        return self._make(deferred=deferred) if made is None or not deferred else made
+
+
+_QUIET_SECONDS = 0.03
+"""After a change, in which Panel passes on to the models what it meant."""
 
 
 class BackgroundRunner:
@@ -153,46 +219,79 @@ class BackgroundRunner:
     """
 
     is_background = True
+    _under_way = 0
+    _first: FirstMessage | None = None
 
     def __init__(self, document: Document) -> None:
         self._document = document
         self._loop = IOLoop.current()
         self._held: list[Callable[[], None]] | None = []
+        self._begun_later: list[Callable[[], None]] = []
         _look_after_messages(self._loop)
 
     def release(self) -> None:
-        """The browser has the page: make the changes that were held back."""
+        """The browser has drawn the page: make the changes that were held back, and begin what
+        could wait."""
         held, self._held = self._held or [], None
-        for change in held:
+        waited, self._begun_later = self._begun_later, []
+        for change in (*held, *waited):
             self._announce(change)
+
+    def prepare(self) -> None:
+        """Make ready what the browser is sent first; to be called before the page is built."""
+        self._first = FirstMessage(self._document, lambda: self._is_awaited and not self._under_way)
+
+    def close(self) -> None:
+        """The page is gone."""
+        if self._first is not None:
+            self._first.close()
 
     def run(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
         """See `Runner.run`."""
+        self._under_way += 1
         _POOL.submit(lambda: self._run(work, done, failed))
 
     def run_long(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
         """See `Runner.run_long`."""
+        self._under_way += 1
         job = partial(self._run, work, done, failed)
         threading.Thread(target=job, name=_LONG, daemon=True).start()
 
     def run_planning(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
         """See `Runner.run_planning`."""
+        self._under_way += 1
         _PLANNING.submit(lambda: self._run(work, done, failed))
 
     def _run(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
         change = attempt(work, done, failed)
-        self.post(change)
+        self.post(partial(self._end, change))
+
+    def _end(self, change: Callable[[], None]) -> None:
+        self._under_way -= 1
+        change()
 
     def post(self, change: Callable[[], None]) -> None:
         """See `Runner.post`; a page that was closed meanwhile is left alone."""
         self._loop.add_callback(self._announce, change)
+
+    def when_drawn(self, begin: Callable[[], None]) -> None:
+        """See `Runner.when_drawn`; a page without a browser never draws."""
+        if self._held is None:
+            begin()
+        else:
+            self._begun_later.append(begin)
 
     def _announce(self, change: Callable[[], None]) -> None:
         # what was held back once keeps the rest behind it
         if self._held is not None and (self._held or not self._is_awaited):
             self._held.append(change)
         elif self._document.session_context is not None:
-            self._document.add_next_tick_callback(change)
+            self._document.add_next_tick_callback(partial(self._change, change))
+
+    def _change(self, change: Callable[[], None]) -> None:
+        if self._first is not None:
+            self._first.forget()
+        change()
 
     @property
     def _is_awaited(self) -> bool:
@@ -254,6 +353,8 @@ class InlineRunner:
     def post(self, change: Callable[[], None]) -> None:
         """See `Runner.post`."""
         change()
+
+    when_drawn = post
 
 
 def in_order() -> AbstractContextManager[None]:

@@ -10,6 +10,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, BinaryIO
 from uuid import uuid4
 from weakref import WeakSet
@@ -58,6 +59,12 @@ class StyledComponent(pn.custom.JSComponent):
 
     _here = ""
 
+    @classmethod
+    @cache
+    def _render_esm(cls, compiled: Any = True, server: bool = False) -> str:  # noqa: FBT001, FBT002 - Panel's signature
+        """Panel takes the script's margin away once more for each component."""
+        return str(super()._render_esm(compiled, server))
+
     def _get_properties(self, doc: Document | None) -> dict[str, Any]:
         properties: dict[str, Any] = super()._get_properties(doc)
         if doc in _SHARING:
@@ -73,6 +80,7 @@ class StyledComponent(pn.custom.JSComponent):
         return properties
 
 
+@param.parameterized.no_instance_params
 class LiveHtml(StyledComponent):
     """Escaped HTML; elements with `data-do` call the handler of that name.
 
@@ -84,6 +92,7 @@ class LiveHtml(StyledComponent):
 
     _esm = read_script()
     _here = "export const render = (given) => globalThis.dxLiveHtml(given)"
+    _linked_properties = ()  # the browser tells by messages alone
 
     def __init__(self, html: Markup = NOTHING, **params: Any) -> None:
         params.setdefault("sizing_mode", "stretch_width")

@@ -113,6 +113,12 @@ class CommitView:
         self._asked = (service.uri, version)
         self._facts, self._failure = None, None
         self._draw()
+        # what the timeline knows of it is there; the timeline need not wait for the rest
+        self._services.runner.when_drawn(partial(self._read, service, version))
+
+    def _read(self, service: TableService, version: int) -> None:
+        if not self._is_current(service, version):
+            return
         self._rows.refresh()
         self._actions.refresh()
         entry = self._entry(version)

@@ -7,10 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any, cast
 from weakref import ref
 
 from bokeh.document import Document
+from bokeh.models import Column, Div
 
 from widgets.session.work import BackgroundRunner, InlineRunner, Pool
 
@@ -137,3 +139,79 @@ def test_what_a_thread_has_done_is_not_kept_alive_by_it() -> None:
             break
         time.sleep(0.01)
     assert seen() is None
+
+
+class Opened:
+    """A session whose browser runs its scripts still."""
+
+    connection_count = 0
+
+
+def test_what_a_browser_is_sent_first_is_made_before_it_asks_and_never_old() -> None:
+    async def scene() -> None:
+        document, made = Document(), []
+        real = document.to_json
+        document.to_json = lambda **asked: made.append(1) or real(**asked)  # type: ignore[assignment, func-returns-value]
+        runner = BackgroundRunner(document)
+        runner.prepare()
+        column = Column(Div(text="first"))
+        document.add_root(column)
+        assert column.document is None  # nobody is told yet: Bokeh has not looked for models
+        context = SimpleNamespace(session=Opened())
+        document._session_context = lambda: context  # type: ignore[assignment, return-value]
+        served: list[Callable[[], None]] = []
+        document.add_next_tick_callback = served.append  # type: ignore[assignment]
+
+        def answer(text: str) -> None:
+            column.children = [Div(text=text)]
+
+        for text in ("second", "third"):
+            runner.run(lambda text=text: text, answer, lambda _: None)
+            await until(lambda: bool(served))
+            served.pop()()
+        await until(lambda: bool(made))
+        assert column.children[0].document is document
+        answer("fourth")  # as Panel does, without telling
+        await until(lambda: len(made) == 2)
+        told = document.to_json()
+        assert len(made) == 2
+        assert "fourth" in str(told.content)
+        answer("fifth")
+        await asyncio.sleep(0.1)
+        assert len(made) == 2  # it has been sent: from now on there are patches
+        assert "fifth" in str(document.to_json().content)
+
+    play(scene)
+
+
+def test_a_page_that_nobody_opens_is_whole_once_it_is_closed() -> None:
+    async def scene() -> None:
+        document = Document()
+        runner = BackgroundRunner(document)
+        runner.prepare()
+        root = Div(text="there")
+        document.add_root(root)
+        runner.close()
+        runner.close()
+        assert root.document is document
+        assert "there" in str(document.to_json().content)
+
+    play(scene)
+
+
+def test_what_can_wait_begins_once_the_page_is_drawn() -> None:
+    async def scene() -> None:
+        served, begun = Served(), []
+        runner = runner_of(served)
+        runner.when_drawn(lambda: begun.append("early"))
+        await asyncio.sleep(0.05)
+        assert begun == []
+        runner.release()
+        for change in served.changes:
+            change()
+        runner.when_drawn(lambda: begun.append("late"))
+        assert begun == ["early", "late"]
+        InlineRunner().when_drawn(lambda: begun.append("here"))
+        assert begun[-1] == "here"
+
+    play(scene)
