@@ -4,6 +4,9 @@ Commit Provenance Information).
 Lines of one shape are read at once, by Arrow's reader of JSON and outside of Python, so that
 another thread can fetch the next ones meanwhile. What could mean something else to a reader
 of lines is not among them.
+
+Measured with `benchmarks.pays`: the history of 100,000 commits takes two thirds of the time that
+it takes line by line, 1.7 s instead of 2.5 (medians of eight), and that of 10,000 three quarters.
 """
 
 from __future__ import annotations
