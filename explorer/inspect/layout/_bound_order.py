@@ -32,7 +32,7 @@ def numbers_in_order(sides: list[pa.ChunkedArray], partitions: int) -> Numbers:
         wide = joined.cast(pa.int32()) if pa.types.is_date32(joined.type) else joined
         return _few_enough(read_numbers(wide), partitions)
     if pa.types.is_floating(joined.type):
-        return _dense(_floats(joined))[0]
+        return _few_enough(_floats(joined), partitions)
     if pa.types.is_string(joined.type) and (found := _texts(joined, len(sides[0]))) is not None:
         return _few_enough(found, partitions)
     ranks = pc.rank(joined, sort_keys="ascending", tiebreaker="dense")
@@ -56,10 +56,11 @@ def _dense(values: npt.NDArray[Any]) -> tuple[Numbers, int]:
     return numbers, int(places[-1]) + 1 if len(places) else 1
 
 
-def _floats(values: pa.Array) -> npt.NDArray[Any]:
-    """Numbers without NaN, of which 0 and -0 are the same."""
-    found: npt.NDArray[Any] = read_values(values) + 0.0
-    return found
+def _floats(values: pa.Array) -> Numbers:
+    """Numbers without NaN, of which 0 and -0 are the same, by their bits, which are in their
+    order: those below zero the other way round."""
+    bits: Numbers = (read_values(values) + 0.0).astype(np.float64).view(np.int64)
+    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
 
 
 def _texts(texts: pa.Array, lows: int) -> Numbers | None:
@@ -69,13 +70,13 @@ def _texts(texts: pa.Array, lows: int) -> Numbers | None:
     held = np.frombuffer(texts.buffers()[2] or b"", np.uint8, int(offsets[-1]))
     if not len(held) or not held.all():  # a text of a byte 0 would be as one without it
         return None
-    common = _common_prefix(texts)
+    sides = [texts.slice(0, lows), texts.slice(lows)]
+    low, high = prefixes = [_common_prefix(side) for side in sides]
+    common = _common_start(low, high)
     lengths = np.diff(offsets)
     if (short := int(lengths.max()) - len(common)) <= _SHORT:
         words = _words(held, offsets[:-1] + len(common), lengths - len(common))
         return (words >> np.uint64(8 * (_WORD - max(short, 1)))).astype(np.int64)
-    sides = [texts.slice(0, lows), texts.slice(lows)]
-    low, high = prefixes = [_common_prefix(side) for side in sides]
     if low.startswith(high) or high.startswith(low):
         return _ranked_texts(held, offsets, len(common))
     # where these differ, all lower bounds are below all upper ones: each side by itself has fewer
@@ -98,10 +99,13 @@ def _common_prefix(texts: pa.Array) -> bytes:
     """The bytes with which all of some texts begin."""
     ends = pc.min_max(texts)
     # what begins both the least and the greatest begins all between them
-    least, most = (str(ends[side]).encode() for side in ("min", "max"))
-    pairs = enumerate(zip(least, most, strict=False))
-    length = next((at for at, (one, other) in pairs if one != other), min(len(least), len(most)))
-    return least[:length]
+    return _common_start(*(str(ends[side]).encode() for side in ("min", "max")))
+
+
+def _common_start(one: bytes, other: bytes) -> bytes:
+    pairs = enumerate(zip(one, other, strict=False))
+    length = next((at for at, (this, that) in pairs if this != that), min(len(one), len(other)))
+    return one[:length]
 
 
 def _ranked_texts(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -167,3 +168,20 @@ def test_a_terminal_that_knows_only_ascii_gets_every_answer(tmp_path: Path) -> N
         )
         assert (done.returncode, done.stderr) == (0, b""), verb
         assert b"\\x" in done.stdout
+
+
+def test_a_process_that_ends_does_not_look_for_garbage_first(
+    folder: LogFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To look all that was imported through takes as long as to describe a small table."""
+    thresholds = gc.get_threshold()
+    monkeypatch.setattr(sys, "argv", ["delta-explorer", "inspect", str(folder.root)])
+    try:
+        with pytest.raises(SystemExit) as ended:
+            entry.main()
+        assert gc.get_freeze_count() > 1_000
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*thresholds)
+    assert ended.value.code == 0
+    assert "files           1" in capsys.readouterr().out

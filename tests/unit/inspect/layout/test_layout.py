@@ -295,6 +295,13 @@ def test_texts_and_numbers_overlap_as_their_places_in_order_do(
     assert found([*texts]) == expected
     assert found([at * wide - 2**62 for at in range(len(texts))]) == expected
     assert found([at / 4 - 1.5 for at in range(len(texts))]) == expected
+    far = [math.copysign(2.0 ** (40 * abs(at - 3)), at - 3) for at in range(len(texts))]
+    assert found(far) == expected
+    assert found([0.0 if at == 3 else value for at, value in enumerate(far)]) == expected
+    # 0 and -0 are one value, in either width
+    halves = pa.array([-0.0, 0.0], pa.float32())
+    facts = pa.table({"path": ["", ""], "min.id": halves, "max.id": halves})
+    assert depths_of(facts, "id", np.zeros(2, np.int64)).max_depth == 2
 
 
 def test_one_reading_tells_what_sizes_and_overlap_tell_apart(folder: LogFolder) -> None:
