@@ -3,8 +3,9 @@
 
 - removed from the table longer ago than the retention: may go
 - stray (see `explorer.files.listed`) and older than the retention: may go
-- under the name that a writer of this package gives a file before it is finished, and older
-  than the retention: that writer was killed, and the file may go
+- under the name that a writer of this package gives a file before it is finished, or in the
+  folder that it lets Spark make files in, and older than the retention: that writer was killed,
+  and the file may go
 - one of these, and younger: stays, with the time from which it may go
 - everything else that no version references is foreign: never touched, the files of
   another table below this one's root among it
@@ -40,7 +41,7 @@ from explorer.log.plain_arrays import (
     read_values,
 )
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
-from explorer.protocol.filenames import TEMPORARY_NAME
+from explorer.protocol.filenames import STAGING_NAME, TEMPORARY_NAME
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import contiguous_run
 from explorer.table.times import commit_times, in_commit_times
@@ -196,7 +197,7 @@ def judge_unkept(
 
 def _is_unfinished(paths: pa.ChunkedArray, partition_columns: Sequence[str]) -> Flags:
     """Which files nothing hides but the name that a writer of this package gave them before
-    they were finished."""
+    they were finished, or a folder within that in which it had them made."""
     named = pc.match_substring_regex(paths, _UNFINISHED)
     if not pc.any(named).as_py():
         return np.zeros(len(paths), np.bool_)
@@ -307,4 +308,5 @@ def _removal_times(paths: pa.ChunkedArray, removals: Sequence[pa.Table], root: s
     return found
 
 
-_UNFINISHED = rf"(^|/){TEMPORARY_NAME}$"
+# Spark hides in its own folder what it has not finished
+_UNFINISHED = rf"(^|/){TEMPORARY_NAME}$|^{STAGING_NAME}/.+$"

@@ -85,6 +85,18 @@ def is_temporary(name: str) -> bool:
     return _TEMPORARY.fullmatch(name) is not None
 
 
+_UUID = "-".join(rf"[0-9a-f]{{{digits}}}" for digits in (8, 4, 4, 4, 12))
+
+STAGING_NAME = rf"rows-{_UUID}"
+"""The name of a folder below a table's root in which Spark makes files for a statement here, as a
+regular expression; see `staging_folder`."""
+
+
+def staging_folder(statement: UUID | str) -> str:
+    """The folder in which Spark makes the files of a statement until they are whole."""
+    return f"rows-{statement}"
+
+
 # what lies there once for each version
 _Suffix = Literal[".json", ".crc"]
 _DIGITS_AS_ZERO = bytes.maketrans(b"123456789", b"000000000")

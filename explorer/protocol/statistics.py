@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -51,6 +51,16 @@ class RunningStatistics:
         self._num_records += rows.num_rows
         for path, column in _leaves(rows, self._columns.keys()):
             self._columns[path].add(column)
+
+    def add_known(
+        self, num_records: int, columns: Mapping[FieldPath, tuple[int, pa.ChunkedArray]]
+    ) -> None:
+        """Take further rows into account of which only this is known: of every column the nulls,
+        and values with its type among which are the least and the greatest of it."""
+        self._num_records += num_records
+        for path, (null_count, values) in columns.items():
+            self._columns[path].add(values)
+            self._columns[path].null_count += null_count
 
     def render(self) -> str:
         """The JSON text for all rows."""

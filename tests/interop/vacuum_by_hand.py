@@ -21,6 +21,7 @@ _COMMIT = re.compile(r"\d{20}\.json")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 _UNFINISHED = re.compile(r"\.tmp-(trial-)?[0-9a-f]{32}")
+_STAGED = re.compile(r"rows-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/.+")
 _LIKE_A_VECTOR = re.compile(r"deletion_vector_.*\.bin", re.DOTALL)
 
 Action = Mapping[str, Any]
@@ -204,7 +205,9 @@ def list_files(root: Path) -> Iterator[tuple[str, int]]:
 
 def is_hidden(path: str, columns: Iterable[str]) -> bool:
     """Below a folder, or with a name, that begins with `_` or `.`; what our writers call a file
-    before it is finished hides it from others alone."""
+    before it is finished hides it from others alone, and so does what Spark calls it."""
+    if _STAGED.fullmatch(path):
+        return False
     parts = path.split("/")
     if parts[0] == "_change_data" and len(parts) > 1:
         parts = parts[1:]
@@ -223,6 +226,7 @@ def is_like_ours(path: str) -> bool:
         name.endswith(".parquet")
         or _LIKE_A_VECTOR.fullmatch(name) is not None
         or _UNFINISHED.fullmatch(name) is not None
+        or _STAGED.fullmatch(path) is not None
         or path.startswith("_change_data/")
     )
 

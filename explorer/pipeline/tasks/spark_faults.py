@@ -15,6 +15,8 @@ _MOST_CAUSES: Final = 12
 _LONGEST: Final = 300
 # a message begins with its condition where nothing else has it
 _CONDITION: Final = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z][A-Z0-9_]*)*)\] ")
+# that a task which writes failed: a cause says why
+_OUTER: Final = frozenset({"TASK_WRITE_FAILED", "WRITING_JOB_ABORTED"})
 _PYTHON: Final = frozenset({"PythonException", "PYTHON_EXCEPTION"})
 _PACKAGES: Final = frozenset({"pyspark", "py4j", "grpc"})
 
@@ -83,9 +85,12 @@ def _package(module: str) -> str:
 
 
 def _from_java(java: Any, kinds: frozenset[str], text: str) -> SparkFault:
-    """By the first of an exception and its causes that has a condition."""
+    """By the first of an exception and its causes that has a condition which says what happened."""
     chain = list(_causes(java))
-    named = next((item for item in chain if _asked(item, "getCondition")), None)
+    conditions = [str(_asked(item, "getCondition") or "") for item in chain]
+    told = [at for at, condition in enumerate(conditions) if condition]
+    inner = [at for at in told if conditions[at] not in _OUTER]
+    named = chain[(inner or told)[0]] if told else None
     parameters = {} if named is None else _asked(named, "getMessageParameters")
     return SparkFault(
         kinds=kinds | {str(item.getClass().getSimpleName()) for item in chain},

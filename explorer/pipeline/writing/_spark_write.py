@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
+
 from explorer.errors import Problem
 from explorer.pipeline.jobs.ended_tasks import await_tasks, speculates
 from explorer.pipeline.jobs.visibility import check_visible, check_visible_place
@@ -19,11 +21,13 @@ from explorer.pipeline.native.pushdown import quoted
 from explorer.pipeline.session import choose_watched, is_connect
 from explorer.pipeline.tasks.attempts import Retries
 from explorer.pipeline.tasks.mapped_batches import map_batches
+from explorer.pipeline.writing._native_write import NativeWrite, why_not_written
 from explorer.pipeline.writing._write_tasks import TOLD, WriteRows
 from explorer.pipeline.writing.arrow_frame import arrow_frame
 from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, Written
 from explorer.pipeline.writing.spark_gate import apply_gate
 from explorer.progress import Watch
+from explorer.storage.local import LocalStore
 from explorer.writing.files.leftovers import problems_of, raise_with, remove_files_named
 from explorer.writing.files.row_files import WRITTEN_ROWS, names_of
 from explorer.writing.gate.plan import GatePlan, IdentityValue
@@ -37,6 +41,9 @@ _LABEL: Final = "Writing rows"
 
 _NUMBERING_TASKS: Final = 1_000
 """At most, where rows get numbers of identity columns."""
+
+_MOST_COUNTED: Final = 5_000
+"""Files whose partitions are counted."""
 
 _LATER: Final = ("AdaptiveSparkPlan", "Exchange", "Subquery")
 """Words of plans whose partitions Spark counts by running a part of them first."""
@@ -72,7 +79,10 @@ def _write(statement: RowStatement, frame: DataFrame, watch: Watch) -> Written:
     )
     try:
         with watched(session, watch, _LABEL):
-            rows = _in_order(_through_gate(frame, statement.gate), statement)
+            gated = _through_gate(frame, statement.gate)
+            if (files := _without_python(gated, statement)) is not None:
+                return Written(files=files, marks={})
+            rows = _in_order(gated, statement)
             told = map_batches(rows, task.__call__, TOLD).toArrow().cast(TOLD)
     except BaseException as error:
         await_tasks(session)
@@ -88,6 +98,32 @@ def _write(statement: RowStatement, frame: DataFrame, watch: Watch) -> Written:
         left = remove_files_named(store, name, keep=frozenset(names_of(files)))
         problems = problems_of(left)
     return Written(files=files, marks=task.marks_of(told), problems=problems)
+
+
+def _without_python(rows: DataFrame, statement: RowStatement) -> pa.Table | None:
+    """The files that Spark's own writer makes of the rows; None where it cannot."""
+    form, store = statement.form, statement.target.store
+    if statement.gate.identity_columns or not isinstance(store, LocalStore):
+        return None
+    if why_not_written(rows, form, store.uri) is not None:
+        return None
+    write = NativeWrite(
+        rows=rows,
+        form=form,
+        store=store,
+        statement=statement.id,
+        num_partitions=_known_partitions(statement),
+    )
+    return write.write()
+
+
+def _known_partitions(statement: RowStatement) -> int | None:
+    """How many partitions the table has; None where to count them would take long."""
+    snapshot, form = statement.target.snapshot, statement.form
+    if snapshot is None or not form.partitions or snapshot.num_files > _MOST_COUNTED:
+        return None
+    values = snapshot.files(["partition_values"]).column("partition_values").to_pylist()
+    return len(set(map(tuple, values)))
 
 
 def _through_gate(frame: DataFrame, plan: GatePlan) -> DataFrame:

@@ -14,7 +14,7 @@ from typing import Final
 from uuid import UUID, uuid5
 
 from explorer.errors import DeltaError, NotFoundError, Problem
-from explorer.protocol.filenames import LOG_FOLDER
+from explorer.protocol.filenames import LOG_FOLDER, staging_folder
 from explorer.storage.ports import WriteStore, offers
 from explorer.storage.tree import TreeStore, walk
 from explorer.table.counts import count
@@ -137,8 +137,9 @@ def remove_files_named(
     store: WriteStore, part: str, keep: Collection[str] = frozenset()
 ) -> Leftovers:
     """Delete what is called by `part`, such as a statement's id, in all folders of a table beside
-    the log's, but for the paths of `keep`. For after a failure: every folder is listed. Raises
-    nothing of the store's: what cannot be removed is told."""
+    the log's, and what lies in the folder that Spark made files in for that statement, but for the
+    paths of `keep`. For after a failure: every folder is listed. Raises nothing of the store's:
+    what cannot be removed is told."""
     return _remove_listed(store, part, None, keep)
 
 
@@ -159,10 +160,12 @@ def _remove_listed(
     found: list[str] = []
     vectors: list[str] = []
     unlisted: tuple[str, ...] = ()
+    staged = staging_folder(part)
     try:
         for folder, names in _listed(store):
             start = f"{folder}/" if folder else ""
-            found += [start + name for name in names if part in name]
+            is_staged = folder.partition("/")[0] == staged
+            found += [start + name for name in names if is_staged or part in name]
             vectors += [start + name for name in names if name.startswith(_VECTOR)]
     except NotFoundError:
         pass  # nothing was written: the table was to be new

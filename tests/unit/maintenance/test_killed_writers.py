@@ -86,7 +86,16 @@ def test_unfinished_files_go_by_their_age_where_nothing_but_their_name_hides_the
 ) -> None:
     start(lake, lake.add("p=1/live.parquet"))
     name = f".tmp-{'0a' * 16}"
-    old = [name, f"p=1/{name}", f"_change_data/{name}"]
+    staged = "rows-0123abcd-0123-4abc-8abc-0123456789ab"
+    attempt = "_temporary/0/_temporary/attempt_1/p=1"
+    old = [
+        name,
+        f"p=1/{name}",
+        f"_change_data/{name}",
+        f"{staged}/{attempt}/part-0.parquet",
+        f"{staged}/{attempt}/.part-0.parquet.crc",
+        f"{staged}/.part-0.parquet.crc",
+    ]
     foreign = [
         f"_hidden/{name}",
         f".staging/{name}",
@@ -94,22 +103,31 @@ def test_unfinished_files_go_by_their_age_where_nothing_but_their_name_hides_the
         f"p=1/{name}.parquet",
         f"p=1/x{name}",
         "p=1/.tmp-mine",
+        f"rows-mine/{attempt}/part-0.parquet",
+        f"{staged}0/{attempt}/part-0.parquet",
+        f"my-{staged}/{attempt}/part-0.parquet",
+        f"p=1/{staged}/{attempt}/part-0.parquet",
+        f"_{staged}/part-0.parquet",
+        f"{staged.upper()}/{attempt}/part-0.parquet",
         f"sub/{name}",
         "sub/_delta_log/00000000000000000000.json",
     ]
     for path in (*old, *foreign):
         lake.file(path, age_days=8)
     young = f"p=1/.tmp-{'0b' * 16}"
-    lake.file(young, age_days=6)
+    at_work = f"{staged}/{attempt}/part-1.parquet"
+    for path in (young, at_work):
+        lake.file(path, age_days=6)
     plan = vacuum(lake)
     assert set(planned(plan)) == set(old)
     assert all("never finished it" in reason for reason in planned(plan).values())
     left = {row["path"]: row for row in plan.files.to_pylist() if row["action"] == "leave"}
-    assert set(left) == {young, *foreign}
-    assert int(left[young]["deletable_from"].timestamp() * 1000) == ms_ago(6) + 7 * DAY_MS
+    assert set(left) == {young, at_work, *foreign}
+    for path in (young, at_work):
+        assert int(left[path]["deletable_from"].timestamp() * 1000) == ms_ago(6) + 7 * DAY_MS
     assert all(left[path]["deletable_from"] is None for path in foreign)
     # the reference passes over what is hidden, and takes what has a dot in the middle
     assert plan.effect["reference_deletes_also"]["num_files"] == 1
     assert lake.execute(plan).status == "completed"
-    assert all(lake.there(path) for path in (young, *foreign))
+    assert all(lake.there(path) for path in (young, at_work, *foreign))
     assert vacuum(lake, mode="lite").files.num_rows == 0

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from explorer.errors import StorageError, UnsupportedError
+from explorer.errors import NotFoundError, StorageError, UnsupportedError
 from explorer.storage.local import LocalStore
+from explorer.storage.local_staging import LocalStaging
 from explorer.storage.ports import PutOutcome
 
 COMMIT = "_delta_log/00000000000000000001.json"
@@ -123,3 +124,31 @@ def test_a_folder_that_cannot_be_synced_leaves_the_outcome_open(
 
     monkeypatch.setattr(os, "fsync", fail)
     assert LocalStore(str(tmp_path)).put_if_absent(COMMIT, b"{}") is PutOutcome.UNKNOWN
+
+
+def test_files_that_another_program_made_get_their_names(tmp_path: Path) -> None:
+    store, staging = LocalStore(str(tmp_path)), tmp_path / "made"
+    wanted = {}
+    for number in range(20):
+        made = staging / f"p={number % 3}" / f"part-{number}"
+        made.parent.mkdir(parents=True, exist_ok=True)
+        made.write_bytes(b"%d" % number)
+        wanted[f"made/p={number % 3}/part-{number}"] = f"q={number % 4}/x y/{number}"
+    (staging / "_temporary" / "0").mkdir(parents=True)
+    (staging / "_temporary" / "0" / "left").write_bytes(b"")
+    (staging / "p=0" / ".part-0.crc").write_bytes(b"")
+    found = LocalStaging(store=store, name="made")
+    assert found.paths() == sorted(wanted)
+    store.publish(list(wanted.items()))
+    for number in range(20):
+        assert (tmp_path / f"q={number % 4}" / "x y" / str(number)).read_bytes() == b"%d" % number
+    assert found.paths() == []
+    found.remove()
+    assert not staging.exists()
+    assert LocalStaging(store=store, name="never").paths() == []
+
+
+def test_a_file_that_is_not_there_gets_no_name(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError):
+        LocalStore(str(tmp_path)).publish([("made", "wanted")])
+    assert list(tmp_path.iterdir()) == []
