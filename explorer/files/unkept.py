@@ -157,7 +157,8 @@ def judge_unkept(
     `removals` say what left the table and when: tables with path, deletion_vector and
     deletion_timestamp.
     """
-    paths, times = files.column("path"), files.column("modified")
+    paths = files.column("path")
+    times = _times_of_jobs(paths, files.column("modified"))
     unseen = read_flags(is_hidden(paths, partition_columns))
     unfinished = unseen & _is_unfinished(paths, partition_columns)
     hidden = unseen & ~unfinished
@@ -203,6 +204,21 @@ def _is_unfinished(paths: pa.ChunkedArray, partition_columns: Sequence[str]) -> 
         return np.zeros(len(paths), np.bool_)
     shown = pc.replace_substring_regex(paths, _UNFINISHED, r"\1tmp")
     return read_flags(named) & ~read_flags(is_hidden(shown, partition_columns))
+
+
+def _times_of_jobs(paths: pa.ChunkedArray, times: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The times of files; in a folder in which Spark makes files for a writer of this package the
+    newest of all there, for while it writes one, those that it has written are needed."""
+    staged = np.flatnonzero(read_flags(pc.match_substring_regex(paths, f"^{STAGING_NAME}/")))
+    if not len(staged):
+        return times
+    folders = [path.partition("/")[0] for path in paths.take(build_array(staged)).to_pylist()]
+    known, rows = np.unique(folders, return_inverse=True)
+    numbers = read_numbers(times).copy()
+    newest = np.zeros(len(known), np.int64)
+    np.maximum.at(newest, rows, numbers[staged])
+    numbers[staged] = newest[rows]
+    return pa.chunked_array([build_array(numbers).cast(times.type)])
 
 
 def reference_begins(modified_ms: Numbers | int, removed_ms: Numbers | int = 0) -> Numbers:

@@ -92,7 +92,7 @@ def decide(root: Path, now_ms: int, retention_ms: int, *, lite: bool = False) ->
     columns = _partition_columns(state.metadata)
     delete: set[str] = set()
     there = dict(list_files(root))
-    for path, modified in there.items():
+    for path, modified in _by_job(there).items():
         if kept.may_mean(path) or is_hidden(path, columns) or _SCHEME.match(path):
             continue
         if lite:
@@ -103,6 +103,16 @@ def decide(root: Path, now_ms: int, retention_ms: int, *, lite: bool = False) ->
             delete.add(path)
     keep = {path for path in there if path in kept.inside}
     return Fate(keep=keep, delete=delete, unclear=unclear)
+
+
+def _by_job(there: Mapping[str, int]) -> dict[str, int]:
+    """Times of files; what Spark made for one writer is as old as the newest of it."""
+    newest: dict[str, int] = {}
+    staged = [path for path in there if _STAGED.fullmatch(path)]
+    for path in staged:
+        job = path.partition("/")[0]
+        newest[job] = max(newest.get(job, 0), there[path])
+    return {**there, **{path: newest[path.partition("/")[0]] for path in staged}}
 
 
 def replay(root: Path, version: int | None = None) -> Replayed:

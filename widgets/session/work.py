@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
 from bokeh.document import Document
-from bokeh.document.events import DocumentChangedEvent, DocumentPatchedEvent
+from bokeh.document.events import DocumentChangedEvent
 from panel.io.document import (
     _WRITE_BLOCK,
     _WRITE_MSGS,
@@ -163,28 +163,35 @@ class FirstMessage:
         self._make = document.to_json
         self._made: Any = None
         self._is_over = self._is_timed = False
+        self._forgot_at = 0.0
         document.on_change(self._follow)
         document.to_json = self._tell
 
     def close(self) -> None:
         """The browser has it, or nobody will ask for it."""
-        if not self._is_over:
-            self._is_over = True
-            self._made = None
-            self._document.to_json = self._make
+        if self._is_over:
+            return
+        self._is_over = True
+        self._made = None
+        vars(self._document).pop("to_json", None)
+        if self._document.session_context is None:  # nothing is left of a document that has ended
+            self._frozen.pop_all()
+        else:
             self._document.remove_on_change(self._follow)
             self._frozen.close()
 
     def forget(self) -> None:
         """The page changes: what was made is not true any more."""
         self._made = None
+        self._forgot_at = time.monotonic()
         if not (self._is_over or self._is_timed):
             self._is_timed = True
             self._loop.call_later(_QUIET_SECONDS, self._look)
 
-    def _follow(self, event: DocumentChangedEvent) -> None:
-        if isinstance(event, DocumentPatchedEvent):  # and not one that is of the server alone
-            self.forget()
+    def _follow(self, _event: DocumentChangedEvent) -> None:
+        # Also one that tells of a tick to come or just begun: Panel makes changes there, and lets
+        # their own events go while no browser is there.
+        self.forget()
 
     def _look(self) -> None:
         self._is_timed = False
@@ -192,6 +199,8 @@ class FirstMessage:
             return
         if self._document.session_context is None:
             self.close()
+        elif time.monotonic() - self._forgot_at < _QUIET_SECONDS:
+            self.forget()
         elif self._is_quiet():
             self._frozen.close()
             self._made = self._make()

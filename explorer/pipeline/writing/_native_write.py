@@ -90,6 +90,7 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "parquet.summary.metadata.level": "NONE",
     "parquet.enable.bytestreamsplit": "false",
     "parquet.bloom.filter.enabled": "false",
+    "mapreduce.output.basename": "part",
 }
 
 _LEAST_GROUP: Final = 16 * 2**20
@@ -120,6 +121,9 @@ large a file has become."""
 
 _LONGEST_VALUE: Final = 100
 """Bytes of a text that partitions a table: a folder is named by twice as many digits."""
+
+_MOST_PARTITIONS: Final = 8
+"""Columns that partition a table: the folders of all of them are one path."""
 
 _TOO_LONG: Final = "delta-explorer: the text of a partition is too long for a folder"
 
@@ -159,6 +163,8 @@ class NativeWrite:
             raise
         try:
             return self._published(staging)
+        except UnicodeDecodeError:  # Spark lets texts be any bytes
+            return None
         finally:
             if speculates(self.rows.sparkSession):  # a second run of a task may not have ended
                 await_tasks(self.rows.sparkSession)
@@ -328,6 +334,8 @@ def _of_files(form: RowForm) -> Iterator[str]:
         yield "files are stored in another way"
     if form.target_bytes < _LEAST_TARGET:
         yield "files are to be small"
+    if len(form.partitions) > _MOST_PARTITIONS:
+        yield "paths of folders might be too long"
 
 
 def _of_names(form: RowForm) -> Iterator[str]:

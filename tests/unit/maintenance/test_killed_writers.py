@@ -115,19 +115,24 @@ def test_unfinished_files_go_by_their_age_where_nothing_but_their_name_hides_the
     for path in (*old, *foreign):
         lake.file(path, age_days=8)
     young = f"p=1/.tmp-{'0b' * 16}"
-    at_work = f"{staged}/{attempt}/part-1.parquet"
+    # what a job has written is needed as long as it writes
+    other = "rows-9123abcd-0123-4abc-8abc-0123456789ab"
+    at_work = f"{other}/{attempt}/part-1.parquet"
+    needed = [f"{other}/_temporary/0/task_0/part-0.parquet", f"{other}/p=1/part-2.parquet"]
     for path in (young, at_work):
         lake.file(path, age_days=6)
+    for path in needed:
+        lake.file(path, age_days=8)
     plan = vacuum(lake)
     assert set(planned(plan)) == set(old)
     assert all("never finished it" in reason for reason in planned(plan).values())
     left = {row["path"]: row for row in plan.files.to_pylist() if row["action"] == "leave"}
-    assert set(left) == {young, at_work, *foreign}
-    for path in (young, at_work):
+    assert set(left) == {young, at_work, *needed, *foreign}
+    for path in (young, at_work, *needed):
         assert int(left[path]["deletable_from"].timestamp() * 1000) == ms_ago(6) + 7 * DAY_MS
     assert all(left[path]["deletable_from"] is None for path in foreign)
     # the reference passes over what is hidden, and takes what has a dot in the middle
     assert plan.effect["reference_deletes_also"]["num_files"] == 1
     assert lake.execute(plan).status == "completed"
-    assert all(lake.there(path) for path in (young, at_work, *foreign))
+    assert all(lake.there(path) for path in (young, at_work, *needed, *foreign))
     assert vacuum(lake, mode="lite").files.num_rows == 0

@@ -7,11 +7,14 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
 from weakref import ref
 
+import pytest
 from bokeh.document import Document
+from bokeh.document.events import SessionCallbackAdded
 from bokeh.models import Column, Div
 
 from widgets.session.work import BackgroundRunner, InlineRunner, Pool
@@ -147,54 +150,82 @@ class Opened:
     connection_count = 0
 
 
-def test_what_a_browser_is_sent_first_is_made_before_it_asks_and_never_old() -> None:
+def opened(document: Document) -> None:
+    """Let a document be one of a session, which runs what it is asked to at the next tick."""
+    context = SimpleNamespace(session=Opened())
+    document._session_context = lambda: context  # type: ignore[assignment, return-value]
+    loop = asyncio.get_running_loop()
+
+    def follow(event: Any) -> None:
+        if isinstance(event, SessionCallbackAdded):
+            loop.call_soon(event.callback.callback)
+
+    document.on_change(follow)
+
+
+def unheard(document: Document, change: Callable[[], None]) -> None:
+    """Make a change as Panel does, which lets events go while no browser is there."""
+    document.hold()
+    change()
+    document.callbacks._held_events = []
+    document.unhold()
+
+
+def test_what_a_browser_is_sent_first_is_made_before_it_asks_and_never_old(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[int] = []
+    real = Document.to_json
+
+    def make(self: Document, **asked: Any) -> Any:
+        made.append(1)
+        return real(self, **asked)
+
     async def scene() -> None:
-        document, made = Document(), []
-        real = document.to_json
-        document.to_json = lambda **asked: made.append(1) or real(**asked)  # type: ignore[assignment, func-returns-value]
+        document, column = Document(), Column(Div(text="first"))
         runner = BackgroundRunner(document)
         runner.prepare()
-        column = Column(Div(text="first"))
         document.add_root(column)
         assert column.document is None  # nobody is told yet: Bokeh has not looked for models
-        context = SimpleNamespace(session=Opened())
-        document._session_context = lambda: context  # type: ignore[assignment, return-value]
-        served: list[Callable[[], None]] = []
-        document.add_next_tick_callback = served.append  # type: ignore[assignment]
+        opened(document)
 
         def answer(text: str) -> None:
             column.children = [Div(text=text)]
 
-        for text in ("second", "third"):
-            runner.run(lambda text=text: text, answer, lambda _: None)
-            await until(lambda: bool(served))
-            served.pop()()
+        runner.run(lambda: "second", answer, lambda _: None)
         await until(lambda: bool(made))
         assert column.children[0].document is document
-        answer("fourth")  # as Panel does, without telling
-        await until(lambda: len(made) == 2)
+        for text in ("third", "fourth"):
+            count = len(made)
+            document.add_next_tick_callback(partial(unheard, document, partial(answer, text)))
+            await until(lambda count=count: len(made) > count)
+        count = len(made)
         told = document.to_json()
-        assert len(made) == 2
-        assert "fourth" in str(told.content)
         answer("fifth")
         await asyncio.sleep(0.1)
-        assert len(made) == 2  # it has been sent: from now on there are patches
+        assert len(made) == count  # it has been sent: from now on there are patches
+        assert "fourth" in str(told.content)
         assert "fifth" in str(document.to_json().content)
 
+    monkeypatch.setattr(Document, "to_json", make)
     play(scene)
 
 
-def test_a_page_that_nobody_opens_is_whole_once_it_is_closed() -> None:
+def test_a_page_that_nobody_opens_ends_without_a_word() -> None:
     async def scene() -> None:
-        document = Document()
-        runner = BackgroundRunner(document)
-        runner.prepare()
-        root = Div(text="there")
-        document.add_root(root)
-        runner.close()
-        runner.close()
-        assert root.document is document
-        assert "there" in str(document.to_json().content)
+        for is_destroyed in (False, True):
+            document = Document()
+            runner = BackgroundRunner(document)
+            runner.prepare()
+            root = Div(text="there")
+            document.add_root(root)
+            opened(document)
+            if is_destroyed:  # as Bokeh does before it tells that a session has ended
+                document.callbacks.destroy()
+                document._session_context = None
+            runner.close()
+            runner.close()
+            assert (root.document is document) == (not is_destroyed)
 
     play(scene)
 
