@@ -13,7 +13,8 @@ from typing import Any
 import orjson
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as fn
 
 import explorer
 from explorer import pipeline
@@ -315,3 +316,11 @@ def test_a_frame_without_rows_leaves_no_file(spark: SparkSession, tmp_path: Path
         pipeline.write(frame, place, partition_by=partitions)
         assert everything(place) == set()
         assert [path.name for path in place.iterdir()] == ["_delta_log"]
+
+
+def test_who_observes_the_rows_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    observation = Observation("rows")
+    frame = spark.range(0, 40, 1, 2).observe(observation, fn.count(fn.lit(1)).alias("n"))
+    pipeline.write(frame, tmp_path / "t")
+    assert observation.get == {"n": 40}  # else it waits for good
+    assert writers(tmp_path / "t") == {OF_ARROW}

@@ -107,6 +107,7 @@ _DICTIONARY_OBJECTS: Final = 5
 
 _STATISTICS: Final = "parquet.column.statistics.enabled"
 _ENCRYPTION: Final = "parquet.crypto.factory.class"
+_OBSERVED: Final = "CollectMetrics"
 
 _HEAP_SHARE: Final = 4
 """The part of a heap that open files may take. Sorting may take nearly half of one of 1 GiB, and a
@@ -316,6 +317,8 @@ def _reasons(rows: DataFrame, form: RowForm, root: str) -> Iterator[str]:
         yield "the table's folder has a name that may mean something else to Spark"
     if session._jsparkSession.sessionState().newHadoopConf().get(_ENCRYPTION):
         yield "the session encrypts what it writes"
+    if _OBSERVED in rows._jdf.queryExecution().analyzed().toString():
+        yield "somebody observes the rows, and is told of them by the session itself alone"
     if _heap_of_a_task(session) < _least_heap(form, _LEAST_DICTIONARY):
         yield "the heap is small for as many tasks"
     yield from _of_files(form)
