@@ -12,7 +12,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, suppress
+from contextlib import AbstractContextManager, suppress
 from contextvars import Context
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -28,7 +28,7 @@ from panel.io.document import (
     _dispatch_write_task,
     unlocked,
 )
-from panel.io.state import state
+from panel.io.state import set_curdoc, state
 from tornado.ioloop import IOLoop, PeriodicCallback
 
 from explorer.errors import DeltaError, Problem
@@ -147,19 +147,17 @@ class Runner(Protocol):
 
 
 class FirstMessage:
-    """A page's document until its browser has it.
+    """A page's document as its browser is sent it first, made while that loads and runs its
+    scripts: the serving thread has less to do then than when it is asked.
 
-    Bokeh looks through all models of a page whenever one comes or goes, to tell its browser of
-    them. Nobody is told yet, so it looks once. And what the browser is sent first is made while
-    that loads and runs its scripts: the serving thread has less to do then than when it is asked.
+    Bokeh's models are not frozen meanwhile, though nobody is told of a change yet: Panel takes what
+    belongs to no document for a page of somebody else, and its style sheets from another host.
     """
 
     def __init__(self, document: Document, is_quiet: Callable[[], bool]) -> None:
         self._document = document
         self._is_quiet = is_quiet
         self._loop = IOLoop.current()
-        self._frozen = ExitStack()
-        self._frozen.enter_context(document.models.freeze())
         self._make = document.to_json
         self._made: Any = None
         self._is_over = self._is_timed = False
@@ -174,16 +172,16 @@ class FirstMessage:
         self._is_over = True
         self._made = None
         vars(self._document).pop("to_json", None)
-        if self._document.session_context is None:  # nothing is left of a document that has ended
-            self._frozen.pop_all()
-        else:
+        if self._document.session_context is not None:  # of one that has ended nothing is left
             self._document.remove_on_change(self._follow)
-            self._frozen.close()
 
     def forget(self) -> None:
         """The page changes: what was made is not true any more."""
         self._made = None
         self._forgot_at = time.monotonic()
+        self._look_later()
+
+    def _look_later(self) -> None:
         if not (self._is_over or self._is_timed):
             self._is_timed = True
             self._loop.call_later(_QUIET_SECONDS, self._look)
@@ -200,10 +198,11 @@ class FirstMessage:
         if self._document.session_context is None:
             self.close()
         elif time.monotonic() - self._forgot_at < _QUIET_SECONDS:
-            self.forget()
+            self._look_later()
         elif self._is_quiet():
-            self._frozen.close()
-            self._made = self._make()
+            # as when it is asked: Panel writes where its style sheets are by whose page it is
+            with set_curdoc(self._document):
+                self._made = self._make()
 
     def _tell(self, *, deferred: bool = True) -> Any:
         made = self._made
