@@ -212,7 +212,6 @@ def build_server(
         runner = BackgroundRunner(current_document())
         runner.prepare()
         pn.state.onload(runner.release)
-        pn.state.on_session_destroyed(lambda _: runner.close())
         services, person = shared.build_services(runner, current_request())
         return _build_refusal(person) if services is None else build_page(services, person)
 

@@ -160,53 +160,40 @@ class FirstMessage:
         self._loop = IOLoop.current()
         self._make = document.to_json
         self._made: Any = None
-        self._is_over = self._is_timed = False
-        self._forgot_at = 0.0
-        document.on_change(self._follow)
-        document.to_json = self._tell
+        self._changed_at = 0.0
+        self._is_timed = False
+        document.on_change(self._forget)
+        document.to_json = self._take
 
-    def close(self) -> None:
-        """The browser has it, or nobody will ask for it."""
-        if self._is_over:
-            return
-        self._is_over = True
+    def _forget(self, _event: DocumentChangedEvent) -> None:
+        """What was made is not true any more. Not only changes tell of themselves here, but each
+        tick too: Panel makes changes there, and lets their own events go while no browser is
+        there."""
         self._made = None
-        vars(self._document).pop("to_json", None)
-        if self._document.session_context is not None:  # of one that has ended nothing is left
-            self._document.remove_on_change(self._follow)
-
-    def forget(self) -> None:
-        """The page changes: what was made is not true any more."""
-        self._made = None
-        self._forgot_at = time.monotonic()
+        self._changed_at = time.monotonic()
         self._look_later()
 
     def _look_later(self) -> None:
-        if not (self._is_over or self._is_timed):
+        if not self._is_timed:
             self._is_timed = True
             self._loop.call_later(_QUIET_SECONDS, self._look)
 
-    def _follow(self, _event: DocumentChangedEvent) -> None:
-        # Also one that tells of a tick to come or just begun: Panel makes changes there, and lets
-        # their own events go while no browser is there.
-        self.forget()
-
     def _look(self) -> None:
         self._is_timed = False
-        if self._is_over or self._made is not None:
-            return
-        if self._document.session_context is None:
-            self.close()
-        elif time.monotonic() - self._forgot_at < _QUIET_SECONDS:
+        if "to_json" not in vars(self._document) or self._document.session_context is None:
+            return  # it was sent, or nobody will ask for it
+        if time.monotonic() - self._changed_at < _QUIET_SECONDS:
             self._look_later()
         elif self._is_quiet():
             # as when it is asked: Panel writes where its style sheets are by whose page it is
             with set_curdoc(self._document):
                 self._made = self._make()
 
-    def _tell(self, *, deferred: bool = True) -> Any:
-        made = self._made
-        self.close()
+    def _take(self, *, deferred: bool = True) -> Any:
+        """What `to_json` answers once; from then on the browser is told of changes."""
+        del vars(self._document)["to_json"]
+        self._document.remove_on_change(self._forget)
+        made, self._made = self._made, None
         return self._make(deferred=deferred) if made is None or not deferred else made
 
 
@@ -227,14 +214,13 @@ class BackgroundRunner:
     """
 
     is_background = True
-    _under_way = 0
-    _first: FirstMessage | None = None
 
     def __init__(self, document: Document) -> None:
         self._document = document
         self._loop = IOLoop.current()
         self._held: list[Callable[[], None]] | None = []
         self._begun_later: list[Callable[[], None]] = []
+        self._under_way = 0
         _look_after_messages(self._loop)
 
     def release(self) -> None:
@@ -247,12 +233,8 @@ class BackgroundRunner:
 
     def prepare(self) -> None:
         """Make ready what the browser is sent first; to be called before the page is built."""
-        self._first = FirstMessage(self._document, lambda: self._is_awaited and not self._under_way)
-
-    def close(self) -> None:
-        """The page is gone."""
-        if self._first is not None:
-            self._first.close()
+        # the document keeps it
+        FirstMessage(self._document, lambda: self._is_awaited and not self._under_way)
 
     def run(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
         """See `Runner.run`."""
@@ -294,12 +276,7 @@ class BackgroundRunner:
         if self._held is not None and (self._held or not self._is_awaited):
             self._held.append(change)
         elif self._document.session_context is not None:
-            self._document.add_next_tick_callback(partial(self._change, change))
-
-    def _change(self, change: Callable[[], None]) -> None:
-        if self._first is not None:
-            self._first.forget()
-        change()
+            self._document.add_next_tick_callback(change)
 
     @property
     def _is_awaited(self) -> bool:

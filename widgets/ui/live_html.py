@@ -80,6 +80,7 @@ class StyledComponent(pn.custom.JSComponent):
         return properties
 
 
+# a page has some twenty of them, each with its own copy of thirty parameters else
 @param.parameterized.no_instance_params
 class LiveHtml(StyledComponent):
     """Escaped HTML; elements with `data-do` call the handler of that name.

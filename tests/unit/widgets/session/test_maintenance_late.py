@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from bokeh.document import Document
 
 import explorer
 from explorer.maintenance import StateFolder
@@ -14,6 +15,7 @@ from tests.tables import metadata
 from tests.unit.widgets.maintenance_page import Beside, Page
 from tests.unit.widgets.orders import Orders
 from widgets import TableExplorer
+from widgets.session import work
 from widgets.session.asking import Question
 from widgets.session.maintenance import Consent
 from widgets.session.work import _PLANNING, _POOL, BackgroundRunner
@@ -166,10 +168,11 @@ def test_a_table_that_was_brought_along_is_looked_at_anew_as_it_was_opened(
 
 
 def test_plans_take_no_place_of_those_who_ask_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = []
+    taken: list[str] = []
     monkeypatch.setattr(_POOL, "submit", lambda _: taken.append("answers"))
     monkeypatch.setattr(_PLANNING, "submit", lambda _: taken.append("plans"))
-    runner = BackgroundRunner.__new__(BackgroundRunner)
+    monkeypatch.setattr(work, "_look_after_messages", lambda _: None)
+    runner = BackgroundRunner(Document())
     for is_planning in (False, True):
         Question(runner, is_planning=is_planning).ask(lambda _: None, print, print)
     assert taken == ["answers", "plans"]
