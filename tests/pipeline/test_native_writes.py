@@ -9,6 +9,7 @@ import shutil
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import orjson
 import pyarrow.parquet as pq
@@ -18,10 +19,17 @@ from pyspark.sql import functions as fn
 
 import explorer
 from explorer import pipeline
-from explorer.errors import CancelledError, CorruptDataError, DeltaError, InvalidArgumentError
+from explorer.errors import (
+    CancelledError,
+    CorruptDataError,
+    DeltaError,
+    InvalidArgumentError,
+    StorageError,
+)
 from explorer.maintenance import Approval, execute, plan_vacuum
 from explorer.pipeline.writing import _native_write, _spark_write
 from explorer.progress import Cancel, Progress
+from explorer.storage.local_staging import LocalStaging
 from tests.unit.maintenance.lake import DAY_MS, planned
 
 pytestmark = pytest.mark.spark
@@ -182,7 +190,7 @@ def test_a_text_too_long_for_a_folder_is_written_by_python(
     result = pipeline.write(frame, place, partition_by="s")
     assert result.metrics["numOutputRows"] == 40
     assert writers(place) == {OF_ARROW}
-    assert everything(place) == {add["path"] for add in adds_of(place)} or len(adds_of(place)) == 40
+    assert everything(place) == {unquote(add["path"]) for add in adds_of(place)}
     assert rows_of(spark, place) == shown(frame.selectExpr("id", "nullif(s, '') as s"))
 
 
@@ -324,3 +332,18 @@ def test_who_observes_the_rows_is_told(spark: SparkSession, tmp_path: Path) -> N
     pipeline.write(frame, tmp_path / "t")
     assert observation.get == {"n": 40}  # else it waits for good
     assert writers(tmp_path / "t") == {OF_ARROW}
+
+
+def test_files_that_somebody_removes_before_they_have_their_names_are_missed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "t"
+    frame = spark.range(0, 40, 1, 2)
+    pipeline.write(frame, place)
+    real = LocalStaging.paths
+    monkeypatch.setattr(LocalStaging, "paths", lambda staging: real(staging)[1:])
+    with pytest.raises(StorageError, match="Rows are missing") as error:
+        pipeline.write(frame, place)
+    assert "40 rows" in str(error.value)
+    assert explorer.open_table(place).latest_version() == 0
+    assert everything(place) == {add["path"] for add in adds_of(place)}

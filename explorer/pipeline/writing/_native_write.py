@@ -13,6 +13,7 @@ stays as it is, also for what other threads do with it meanwhile.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -133,6 +134,9 @@ _PART: Final = re.compile(r"part-(\d+)-")
 
 _READ_AT_ONCE: Final = 4
 
+_LONGEST_WAIT: Final = 2.0
+"""Seconds; Spark tells a count some milliseconds after a job."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NativeWrite:
@@ -154,7 +158,7 @@ class NativeWrite:
         """
         staging = LocalStaging(store=self.store, name=staging_folder(self.statement))
         try:
-            self._run(staging.place)
+            num_rows = self._run(staging.place)
         except BaseException as error:
             # a task of the job may be about to make another file
             await_tasks(self.rows.sparkSession)
@@ -163,7 +167,7 @@ class NativeWrite:
                 return None
             raise
         try:
-            return self._published(staging)
+            return self._published(staging, num_rows)
         except UnicodeDecodeError:  # Spark lets texts be any bytes
             return None
         finally:
@@ -171,8 +175,8 @@ class NativeWrite:
                 await_tasks(self.rows.sparkSession)
             staging.remove()
 
-    def _run(self, place: str) -> None:
-        """The job."""
+    def _run(self, place: str) -> int | None:
+        """The job; how many rows it took in, where Spark tells it in time."""
         form = self.form
         partitions = [name for name, _ in form.partitions]
         kinds = dict(zip(self.rows.columns, self.rows.schema.fields, strict=True))
@@ -183,13 +187,15 @@ class NativeWrite:
         ]
         asked = self._kept_in_order().select(*columns, *folders)
         jvm_rows = _in_own_session(asked, {**_SETTINGS, **self._concurrency()})
-        writer = jvm_rows.write().format("parquet").mode("errorifexists")
+        observed = _Counted(asked.sparkSession)
+        writer = observed.count(jvm_rows).write().format("parquet").mode("errorifexists")
         for name, value in {**_OPTIONS, **self._options()}.items():
             writer = writer.option(name, value)
         if folders:
             names = [_folder_name(at) for at in range(len(folders))]
-            writer = writer.partitionBy(_array_of(asked.sparkSession, names))
+            writer = writer.partitionBy(_array_of(asked.sparkSession, "java.lang.String", names))
         writer.save(f"file://{place}")
+        return observed.num_rows
 
     def _kept_in_order(self) -> DataFrame:
         """The rows, with something in between that Spark cannot look through: it drops a sort that
@@ -230,7 +236,7 @@ class NativeWrite:
             "maxRecordsPerFile": str(max(1, self.form.target_bytes // max(width, 1))),
         }
 
-    def _published(self, staging: LocalStaging) -> pa.Table:
+    def _published(self, staging: LocalStaging, num_rows: int | None) -> pa.Table:
         if not self.store.has_folder(staging.name):
             raise StorageError(
                 "The files that Spark wrote are not where they should be.",
@@ -246,6 +252,15 @@ class NativeWrite:
             if watch.cancel is not None:
                 watch.cancel.check()
             told.append(found)
+        found_rows = sum(count for count, _ in told)
+        if num_rows not in {None, found_rows}:
+            raise StorageError(
+                "Rows are missing from the files that Spark wrote.",
+                reason=f"It took in {num_rows} rows, and the files in {staging.name} have "
+                f"{found_rows}.",
+                remedy="Nothing was committed. Look whether another program deletes files below "
+                "the table's folder, and write the rows again.",
+            )
         # Spark makes a file for a task without rows
         some = [(path, found) for path, found in zip(made, told, strict=True) if found[0]]
         values = [self._values(path.split("/")[1:-1]) for path, _ in some]
@@ -285,6 +300,36 @@ class NativeWrite:
         return form.file.path(
             f"{form.folder}{folder}{form.label}-{task:05}-{self.statement}", 0, at
         )
+
+
+class _Counted:
+    """Rows that the JVM counts while it writes them: files that somebody removes before they have
+    their names would be missed by nobody."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+        assert session._jvm is not None
+        self._observation = session._jvm.org.apache.spark.sql.Observation()
+
+    def count(self, jvm_rows: Any) -> Any:
+        """The same rows, counted."""
+        from pyspark.sql import functions as fn
+
+        number = fn.count(fn.lit(1)).alias("rows")
+        more = _array_of(self._session, "org.apache.spark.sql.Column", [])
+        return jvm_rows.observe(self._observation, number._jc, more)
+
+    @property
+    def num_rows(self) -> int | None:
+        """How many they were, once they are written; None where Spark does not tell soon, as with
+        a queue of events that overflowed."""
+        told = self._observation.future()
+        until = time.monotonic() + _LONGEST_WAIT
+        while not told.isCompleted():
+            if time.monotonic() > until:
+                return None
+            time.sleep(0.005)
+        return int(self._observation.getAsJava()["rows"])
 
 
 def _heap_of_a_task(session: SparkSession) -> int:
@@ -433,11 +478,10 @@ def _in_own_session(frame: DataFrame, settings: Mapping[str, str]) -> Any:
     return dataset.ofRows(own, plan)
 
 
-def _array_of(session: SparkSession, names: list[str]) -> Any:
-    context = session.sparkContext
-    gateway = context._gateway
+def _array_of(session: SparkSession, kind: str, items: list[Any]) -> Any:
+    gateway = session.sparkContext._gateway
     assert gateway is not None
-    found = gateway.new_array(gateway.jvm.java.lang.String, len(names))
-    for at, name in enumerate(names):
-        found[at] = name
+    found = gateway.new_array(getattr(gateway.jvm, kind), len(items))
+    for at, item in enumerate(items):
+        found[at] = item
     return found
