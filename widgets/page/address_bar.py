@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import panel as pn
 import param
 
 from widgets.state import PageState
 from widgets.theme import static_folder
+from widgets.ui.component import Component
 
 THEMES = ("light", "dark")
 THEME_COOKIE = "delta-explorer-theme"
 """In which the browser says with which of them a page should begin."""
 
 
-class AddressBar(pn.custom.JSComponent):
+class AddressBar(Component):
     """Invisible. `write` sends a place to the browser; its Back and Forward come back.
 
     Panel's own location splits the address at every question mark and fails

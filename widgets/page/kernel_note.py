@@ -6,10 +6,10 @@ from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
-import panel as pn
 import param
 
 from widgets.theme import read_style, static_folder
+from widgets.ui.component import Component
 
 
 def _fonts() -> list[tuple[str, str]]:
@@ -22,7 +22,7 @@ def _fonts() -> list[tuple[str, str]]:
     ]
 
 
-class KernelNote(pn.custom.JSComponent):
+class KernelNote(Component):
     """Empty while a kernel answers; `picture` where none ever did, `gone` where one stopped.
 
     Both are HTML with every foreign string escaped. `on_theme` is called once, with

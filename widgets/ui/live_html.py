@@ -21,6 +21,7 @@ from bokeh.document import Document
 
 from widgets.markup import NOTHING, Markup
 from widgets.theme import read_script, read_style
+from widgets.ui.component import Component
 
 LOG = logging.getLogger(__name__)
 Handler = Callable[[str], object]
@@ -52,7 +53,7 @@ def share_style(document: Document | None) -> None:
         _SHARING.add(document)
 
 
-class StyledComponent(pn.custom.JSComponent):
+class StyledComponent(Component):
     """A component in the look of the page. In a notebook, or in a Panel app of somebody else, it
     carries style sheet and script; a page of ours has both once, see `static/page.html`: `_here`
     is the script that finds it."""
@@ -65,18 +66,16 @@ class StyledComponent(pn.custom.JSComponent):
         """Panel takes the script's margin away once more for each component."""
         return str(super()._render_esm(compiled, server))
 
-    def _get_properties(self, doc: Document | None) -> dict[str, Any]:
-        properties: dict[str, Any] = super()._get_properties(doc)
-        if doc in _SHARING:
-            properties["esm"] = self._here or properties["esm"]
-        return properties
+    def _script_of(self, doc: Document | None, /) -> str:
+        return self._here if doc in _SHARING else ""
 
     def _process_param_change(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Not in `_get_properties`: what a design asks for brings the sheets once more."""
+        """Without the sheets of Panel's own components, too, of which there is nothing in these.
+
+        Not in `_get_properties`: what a design asks for brings the sheets once more."""
         properties: dict[str, Any] = super()._process_param_change(params)
-        sheets = properties.get("stylesheets")
-        if sheets and pn.state.curdoc in _SHARING:
-            properties["stylesheets"] = [one for one in sheets if one != read_style()]
+        if "stylesheets" in properties and pn.state.curdoc in _SHARING:
+            properties["stylesheets"] = []
         return properties
 
 

@@ -32,3 +32,16 @@ def test_a_served_page_has_the_style_once_and_an_app_of_somebody_else_with_each_
         model = LiveHtml().get_root(document)
     assert (read_style() in model.stylesheets) is not is_ours
     assert ("dxLiveHtml" in model.esm) is is_ours
+
+
+def test_a_script_is_named_by_what_it_is_so_that_a_browser_runs_it_as_it_stands() -> None:
+    names = []
+    for is_ours in (True, True, False):
+        document, context = Document(), Context()
+        document._session_context = ref(context)  # type: ignore[assignment]
+        with set_curdoc(document):
+            if is_ours:
+                share_style(document)
+            names.append(LiveHtml().get_root(document).bundle)
+    assert names[0] == names[1] != names[2]
+    assert None not in names
