@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from bokeh.models import (
+    AllIndices,
+    AllLabels,
     BasicTicker,
+    BoxInteractionHandles,
+    CDSView,
+    ColumnDataSource,
     CustomJSTickFormatter,
     DatetimeTicker,
     DatetimeTickFormatter,
+    Filter,
+    Glyph,
+    GlyphRenderer,
     InlineStyleSheet,
+    LabelingPolicy,
+    LinearScale,
+    Node,
     NoOverlap,
     NumeralTickFormatter,
+    Scale,
+    SelectionPolicy,
+    Ticker,
+    TickFormatter,
+    UnionRenderers,
 )
+from bokeh.models.annotations.geometry import AreaVisuals
 from bokeh.plotting import figure
 
 from widgets.figures.commits import Axis, Measure
@@ -67,9 +86,51 @@ def _dress_tooltips(palette: Palette) -> InlineStyleSheet:
     )
 
 
-def build_plot(palette: Palette, name: str, **options: object) -> figure:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """Models that plots which stand together have once. Each model takes the server and the
+    browser some time, and Bokeh makes one of these for every plot, axis, source or box."""
+
+    palette: Palette
+    tooltips: InlineStyleSheet
+    amounts: Mapping[str, Ticker | TickFormatter]
+    """Ticker and formatter of an upright axis of what is counted."""
+    scale: Scale = field(default_factory=LinearScale)
+    labels: LabelingPolicy = field(default_factory=AllLabels)
+    selecting: SelectionPolicy = field(default_factory=UnionRenderers)
+    handles: BoxInteractionHandles = field(
+        default_factory=lambda: BoxInteractionHandles(all=AreaVisuals())
+    )
+    height: Mapping[str, Node] = field(
+        default_factory=lambda: {"top": Node.frame.top, "bottom": Node.frame.bottom}
+    )
+    """Of a box that is as high as its plot."""
+
+    every: Filter = field(default_factory=AllIndices)
+
+    def build_source(self) -> ColumnDataSource:
+        """An empty source."""
+        return ColumnDataSource(selection_policy=self.selecting)
+
+    def add(
+        self, plot: figure, source: ColumnDataSource, glyph: Glyph, **options: Any
+    ) -> GlyphRenderer:
+        """Draw all of a source."""
+        return plot.add_glyph(source, glyph, view=CDSView(filter=self.every), **options)
+
+
+def build_shared(palette: Palette, measure: Measure) -> Shared:
+    """What the plots of one timeline share."""
+    return Shared(
+        palette=palette, tooltips=_dress_tooltips(palette), amounts=_count_amounts(measure)
+    )
+
+
+def build_plot(shared: Shared, name: str, **options: object) -> figure:
     """An empty plot as wide as the card; `name` is what a screen reader says."""
+    palette = shared.palette
     plot = figure(
+        title=None,
         sizing_mode="stretch_width",
         toolbar_location=None,
         min_border_left=_LEFT,
@@ -78,9 +139,13 @@ def build_plot(palette: Palette, name: str, **options: object) -> figure:
         background_fill_color=palette.card,
         border_fill_color=palette.card,
         html_attributes={"role": "img", "aria-label": name},
-        stylesheets=[_dress_tooltips(palette)],
+        stylesheets=[shared.tooltips],
         **options,
     )
+    plot.x_scale = shared.scale
+    if isinstance(plot.y_scale, LinearScale):
+        plot.y_scale = shared.scale
+    plot.axis.major_label_policy = shared.labels
     plot.axis.axis_line_color = None
     plot.axis.major_tick_line_color = None
     plot.axis.minor_tick_line_color = None
@@ -90,24 +155,26 @@ def build_plot(palette: Palette, name: str, **options: object) -> figure:
     plot.axis.axis_label_text_font_size = "12px"
     plot.axis.axis_label_text_font_style = "normal"
     plot.axis.axis_label_standoff = 4
-    plot.xgrid.grid_line_color = None
     plot.ygrid.grid_line_color = palette.line
+    # a grid without lines is a model that draws nothing
+    plot.center = [grid for grid in plot.center if grid not in plot.xgrid]
     return plot
 
 
-def dress_amounts(plot: figure, measure: Measure) -> None:
-    """An upright axis that counts bytes, rows or files, with few numbers."""
+def _count_amounts(measure: Measure) -> Mapping[str, Ticker | TickFormatter]:
+    """Bytes, rows or files, with few numbers."""
     if measure == "bytes":
-        plot.yaxis.ticker = BasicTicker(
+        ticker = BasicTicker(
             desired_num_ticks=2,
             base=1024,
             mantissas=[1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
             num_minor_ticks=0,
         )
-        plot.yaxis.formatter = CustomJSTickFormatter(code=_BYTES_JS)
-    else:
-        plot.yaxis.ticker = BasicTicker(desired_num_ticks=2, num_minor_ticks=0, min_interval=1)
-        plot.yaxis.formatter = NumeralTickFormatter(format="0,0.[0] a")
+        return {"ticker": ticker, "formatter": CustomJSTickFormatter(code=_BYTES_JS)}
+    return {
+        "ticker": BasicTicker(desired_num_ticks=2, num_minor_ticks=0, min_interval=1),
+        "formatter": NumeralTickFormatter(format="0,0.[0] a"),
+    }
 
 
 AXIS_TITLES: Mapping[Axis, str] = {"time": "Committed (UTC)", "version": "Version"}

@@ -34,9 +34,10 @@ from bokeh.plotting import figure
 from explorer.log.plain_arrays import Flags
 from widgets.figures._plots import (
     AXIS_TITLES,
+    Shared,
     build_plot,
+    build_shared,
     build_tooltip,
-    dress_amounts,
     dress_axis,
     share_axis,
 )
@@ -124,11 +125,12 @@ class History:
 def build_timeline(palette: Palette, axis: Axis, measure: Measure = "bytes") -> Timeline:
     """An empty timeline in the colours of `palette`."""
     x_range, whole = Range1d(0, 1), Range1d(0, 1)
-    sources = {name: ColumnDataSource() for name in _SOURCES}
-    size = _live_figure(palette, x_range, sources["live"], measure)
-    flow = _flow_figure(palette, x_range, sources["changes"], measure)
-    lanes = _lanes_figure(palette, axis, x_range, sources)
-    overview = _overview_figure(palette, axis, whole, x_range, sources["bars"])
+    shared = build_shared(palette, measure)
+    sources = {name: shared.build_source() for name in _SOURCES}
+    size = _live_figure(shared, x_range, sources["live"], measure)
+    flow = _flow_figure(shared, x_range, sources["changes"], measure)
+    lanes = _lanes_figure(shared, axis, x_range, sources)
+    overview = _overview_figure(shared, axis, whole, x_range, sources["bars"])
     share_axis(lanes, overview)
     plots = (size, flow, lanes)
     cursors = tuple(
@@ -138,7 +140,8 @@ def build_timeline(palette: Palette, axis: Axis, measure: Measure = "bytes") -> 
     )  # fmt: skip
     ranges = tuple(
         BoxAnnotation(left=0, right=0, visible=False, level="underlay", fill_color=palette.accent,
-                      fill_alpha=0.12, line_color=palette.accent, line_alpha=0.5)
+                      fill_alpha=0.12, line_color=palette.accent, line_alpha=0.5,
+                      handles=shared.handles, **shared.height)
         for _ in plots
     )  # fmt: skip
     for plot, cursor, chosen in zip(plots, cursors, ranges, strict=True):
@@ -327,49 +330,48 @@ _NAMES = {"bytes": "Table size", "rows": "Rows", "files": "Active files"}
 
 
 def _live_figure(
-    palette: Palette, x_range: Range1d, source: ColumnDataSource, measure: Measure
+    shared: Shared, x_range: Range1d, source: ColumnDataSource, measure: Measure
 ) -> figure:
+    palette = shared.palette
     plot = build_plot(
-        palette, f"{_NAMES[measure]} over time", height=96, x_range=x_range,
+        shared, f"{_NAMES[measure]} over time", height=96, x_range=x_range, x_axis_type=None,
         y_range=Range1d(0, 1), tools=_moving(),
     )  # fmt: skip
-    plot.xaxis.visible = False
-    plot.yaxis.axis_label = _NAMES[measure]
-    dress_amounts(plot, measure)
-    plot.add_glyph(
+    plot.yaxis[0].update(axis_label=_NAMES[measure], **shared.amounts)
+    shared.add(
+        plot,
         source,
         VAreaStep(
             x="x", y1=0, y2="y", step_mode="after", fill_color=palette.write, fill_alpha=0.14
         ),
     )
-    plot.add_glyph(
-        source, Step(x="x", y="y", mode="after", line_color=palette.write, line_width=1.6)
+    shared.add(
+        plot, source, Step(x="x", y="y", mode="after", line_color=palette.write, line_width=1.6)
     )
     # a step line cannot be pointed at; what lies below each of its steps can
     below = Quad(left="x", right="until", bottom=0, top="y", fill_alpha=0, line_alpha=0)
-    steps = plot.add_glyph(source, below)
+    steps = shared.add(plot, source, below)
     told = build_tooltip(palette, ("From", "@when"), title=f"{_NAMES[measure]} @amount")
     plot.add_tools(HoverTool(renderers=[steps], tooltips=told, mode="vline"))
     return plot
 
 
 def _flow_figure(
-    palette: Palette, x_range: Range1d, source: ColumnDataSource, measure: Measure
+    shared: Shared, x_range: Range1d, source: ColumnDataSource, measure: Measure
 ) -> figure:
+    palette = shared.palette
     plot = build_plot(
-        palette, f"{measure.capitalize()} added and removed over time", height=82,
-        x_range=x_range, y_range=Range1d(-1, 1), tools=_moving(),
+        shared, f"{measure.capitalize()} added and removed over time", height=82,
+        x_range=x_range, x_axis_type=None, y_range=Range1d(-1, 1), tools=_moving(),
     )  # fmt: skip
-    plot.xaxis.visible = False
-    plot.yaxis.axis_label = "Change"
-    dress_amounts(plot, measure)
+    plot.yaxis[0].update(axis_label="Change", **shared.amounts)
     bars = []
     for side, colour in (("added", palette.added), ("removed", palette.removed)):
         bar = Quad(
             left="left", right="right", bottom=0, top=side, fill_color=colour, fill_alpha=0.75,
             line_color=palette.card, line_width=0.5,
         )  # fmt: skip
-        bars.append(plot.add_glyph(source, bar))
+        bars.append(shared.add(plot, source, bar))
     # of both sides one tooltip, wherever above or below the bar one points
     told = build_tooltip(palette, ("Added", "@plus"), ("Removed", "@minus"), title="@when")
     plot.add_tools(HoverTool(renderers=bars[:1], tooltips=told, mode="vline"))
@@ -382,10 +384,11 @@ def _moving() -> list[PanTool | WheelZoomTool]:
 
 
 def _lanes_figure(
-    palette: Palette, axis: Axis, x_range: Range1d, sources: Mapping[str, ColumnDataSource]
+    shared: Shared, axis: Axis, x_range: Range1d, sources: Mapping[str, ColumnDataSource]
 ) -> figure:
+    palette = shared.palette
     plot = build_plot(
-        palette, "Commits by operation over time; the commits table holds the same",
+        shared, "Commits by operation over time; the commits table holds the same",
         height=230, x_range=x_range, y_range=FactorRange(factors=[]), tools=[],
     )  # fmt: skip
     dress_axis(plot, axis)
@@ -394,30 +397,30 @@ def _lanes_figure(
         fill_alpha="fill", line_alpha=0.8,
     )  # fmt: skip
     # one that is tapped is selected elsewhere: the others stay as they are
-    marks = plot.add_glyph(sources["marks"], mark, nonselection_glyph=mark)
+    marks = shared.add(plot, sources["marks"], mark, nonselection_glyph=mark)
     told = {marks: build_tooltip(palette, *_TOLD, title="@operation")}
     for name, shape, filled in (("checkpoints", "diamond", 0.8), ("compactions", "diamond", 0.0)):
         point = Scatter(
             x="x", y="y", size=11, marker=shape, fill_color=palette.muted,
             line_color=palette.muted, fill_alpha=filled, line_alpha=1.0 - filled,
         )  # fmt: skip
-        drawn = plot.add_glyph(sources[name], point)
+        drawn = shared.add(plot, sources[name], point)
         told[drawn] = build_tooltip(palette, (name[:-1].capitalize(), "@what"))
     event = Scatter(
         x="x", y="y", size=9, marker="shape", fill_color=palette.text, fill_alpha=0.75,
         line_alpha=0,
     )  # fmt: skip
-    events = plot.add_glyph(sources["events"], event)
+    events = shared.add(plot, sources["events"], event)
     told[events] = build_tooltip(palette, ("Version", "@what"), ("Changed", "@kind"))
     cross = Scatter(x="x", y="y", size=12, marker="x", line_color=palette.error, line_width=2)
-    problems = plot.add_glyph(sources["problems"], cross)
+    problems = shared.add(plot, sources["problems"], cross)
     told[problems] = build_tooltip(palette, ("Version", "@what"), ("Problem", "@problem"))
     ring = Scatter(
         x="x", y="y", size=12, marker="circle", fill_color="color", line_color=palette.text,
         line_width=2,
     )  # fmt: skip
-    plot.add_glyph(sources["chosen"], ring)
-    _add_tools(plot, palette, marks, told)
+    shared.add(plot, sources["chosen"], ring)
+    _add_tools(plot, shared, marks, told)
     return plot
 
 
@@ -429,14 +432,17 @@ _TOLD = [
 
 def _add_tools(
     plot: figure,
-    palette: Palette,
+    shared: Shared,
     marks: GlyphRenderer,
     told: Mapping[GlyphRenderer, str],
 ) -> None:
     # Without a toolbar, which would lie over the newest commits and switch the brush off; the
     # page has buttons for its tools. The brush selects a range of the axis, and no marks.
     brush = BoxSelectTool(dimensions="width", renderers=[])
-    brush.overlay.update(fill_color=palette.accent, fill_alpha=0.12, line_color=palette.accent)
+    accent = shared.palette.accent
+    brush.overlay.update(
+        fill_color=accent, fill_alpha=0.12, line_color=accent, handles=shared.handles
+    )
     plot.add_tools(
         brush,
         WheelZoomTool(dimensions="width", modifiers="ctrl"),
@@ -447,28 +453,29 @@ def _add_tools(
 
 
 def _overview_figure(
-    palette: Palette, axis: Axis, whole: Range1d, x_range: Range1d, source: ColumnDataSource
+    shared: Shared, axis: Axis, whole: Range1d, x_range: Range1d, source: ColumnDataSource
 ) -> figure:
+    palette = shared.palette
     plot = build_plot(
-        palette, "Commits over the whole log; drag the shaded range", height=106, x_range=whole,
+        shared, "Commits over the whole log; drag the shaded range", height=106, x_range=whole,
         y_range=DataRange1d(start=0), tools=[],
     )  # fmt: skip
     plot.xaxis.axis_label = AXIS_TITLES[axis]
     plot.yaxis.axis_label = "Commits"
     plot.yaxis.ticker = BasicTicker(desired_num_ticks=2, num_minor_ticks=0, min_interval=1)
     plot.yaxis.formatter = NumeralTickFormatter(format="0,0")
-    plot.ygrid.grid_line_color = None
+    plot.center = []
     bar = Quad(
         left="left", right="right", bottom=0, top="top", fill_color=palette.muted,
         fill_alpha=0.45, line_color=palette.card, line_width=1,
     )  # fmt: skip
-    bars = plot.add_glyph(source, bar)
+    bars = shared.add(plot, source, bar)
     told = build_tooltip(palette, ("Commits", "@count"), title="@when")
     plot.add_tools(HoverTool(renderers=[bars], tooltips=told, mode="vline"))
     tool = RangeTool(x_range=x_range)
-    tool.overlay.fill_color = palette.accent
-    tool.overlay.fill_alpha = 0.16
-    tool.overlay.line_color = palette.accent
-    tool.overlay.line_alpha = 0.4
+    tool.overlay.update(
+        fill_color=palette.accent, fill_alpha=0.16, line_color=palette.accent, line_alpha=0.4,
+        handles=shared.handles,
+    )  # fmt: skip
     plot.add_tools(tool)
     return plot

@@ -187,3 +187,9 @@ def test_a_hundred_thousand_commits_are_a_thousand_glyphs_in_no_time() -> None:
     assert len(plot.marks.data["x"]) <= 1000
     assert len(plot.sources["live"].data["x"]) <= 1000
     assert spent < 1.0  # some 30 ms; the rest is for a slow machine
+
+
+def test_a_timeline_is_few_models() -> None:
+    """Each takes the server and the browser a millisecond or two; Bokeh's own ways make 200."""
+    plot, _ = drawn(commit(0))
+    assert len(plot.layout.references()) <= 140
