@@ -12,6 +12,7 @@ import panel as pn
 import explorer
 from explorer.errors import Problem
 from explorer.maintenance.documents.state_folder import StateFolder
+from widgets.figures.known_defaults import remember_defaults
 from widgets.served._authentication import (
     Authentication,
     NoAuthentication,
@@ -203,6 +204,7 @@ def build_server(
     """
     check_settings(settings)
     silence_closed_connections()
+    remember_defaults()
     port = settings.port or (gate.port if gate is not None else free_port(settings.address))
     origins = settings.websocket_origins(port)
     authentication, options = _build_authentication(settings, port, gate, frozenset(origins))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import panel as pn
 from bokeh.events import SelectionGeometry
 
 from explorer.progress import Progress
-from widgets.figures.commits import MEASURES, Commits, Measure
+from widgets.figures.commits import MEASURES, Axis, Commits, Measure
 from widgets.figures.marks import LEGEND, find_events
+from widgets.figures.spare import SPARE
 from widgets.figures.timeline import (
     History,
     Timeline,
-    build_timeline,
     fill_live,
     fill_timeline,
     fill_view,
@@ -30,7 +31,7 @@ from widgets.session.tables import Overview
 from widgets.session.work import in_order
 from widgets.state import HistoryState, PageState
 from widgets.text import cut, format_count, format_many
-from widgets.theme import DARK, LIGHT
+from widgets.theme import DARK, LIGHT, Palette
 from widgets.ui.boxes import build_card
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import render_waiting
@@ -173,12 +174,21 @@ class TimelineView:
         self._draw_foot()
 
     def _build(self, commits: Commits) -> Timeline:
-        plot = build_timeline(DARK if self._state.dark else LIGHT, commits.axis, self._measure)
+        kind = (DARK if self._state.dark else LIGHT, commits.axis, self._measure)
+        plot = SPARE.take(*kind)
+        if self._services.runner.is_background:
+            self._services.runner.when_drawn(partial(self._fill_spare, *kind))
         for edge in ("start", "end"):
             plot.x_range.on_change(edge, self._moved)
         plot.marks.selected.on_change("indices", self._tapped)
         plot.lanes.on_event(SelectionGeometry, self._brushed)
         return plot
+
+    def _fill_spare(self, palette: Palette, axis: Axis, measure: Measure) -> None:
+        def fill() -> None:
+            SPARE.fill(palette, axis, measure)
+
+        self._services.runner.run(fill, lambda _: None, lambda _: None)
 
     def _moved(self, _attribute: str, _old: Any, _new: Any) -> None:
         if self._moving or self._plot is None:
