@@ -289,8 +289,13 @@ const adopt = (el) => {
   if (globalThis.dxStyle && place instanceof ShadowRoot) { place.adoptedStyleSheets = [...place.adoptedStyleSheets, globalThis.dxStyle] }
 }
 
-export function render({model, el}) {
+// Bokeh lays out every plot of a page anew when the size of any component has changed, some 30 ms
+// each time. HTML has its size from the browser, and plots beside it hear of their own.
+const spare_plots = (view) => { if (view) { view._after_resize = () => {} } }
+
+export function render({model, el, view}) {
   adopt(el)
+  spare_plots(view)
   const root = document.createElement("div")
   root.className = "dx"
   const names = document.createElement("ul")
