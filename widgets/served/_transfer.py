@@ -8,7 +8,10 @@ are there. `python -m benchmarks.page` counts what travels; docs/performance.md 
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import re
+import time
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -30,6 +33,15 @@ WEBSOCKET_MEMORY = 8
 _YEARS = "max-age=315360000"
 """What tornado says of a file whose address has its digest."""
 
+_HAS_SCRIPTS = "delta-explorer-scripts"
+"""The cookie of a browser that was sent the scripts of a page: the digest of the first part."""
+
+_ASKS_WITHIN = 0.15
+_QUIET = 0.03
+_LONGEST_WAIT = 0.4
+"""Seconds: a browser asks for the scripts so soon, they have gone out when none was sent for so
+long, and no session waits longer for them."""
+
 _MOST_KEPT = 64
 """Files; a page asks for ten."""
 
@@ -42,6 +54,12 @@ SEAM = b"<!-- the rest is made of a session -->"
 _FIRST_PART = "delta_explorer_first_part"
 _SCRIPT = re.compile(rb"<script[^>]*\bsrc=[^>]*></script>")
 _OF_A_SESSION = ("bokeh-session-id", "bokeh-token")
+
+
+class _Scripts:
+    """When a piece of what never changes was sent last, to anybody."""
+
+    last_sent = 0.0
 
 
 class Compressed(GZipContentEncoding):
@@ -80,6 +98,8 @@ class Compressed(GZipContentEncoding):
 
     def transform_chunk(self, chunk: bytes, finishing: bool) -> bytes:  # noqa: FBT001 - tornado's
         """Called by tornado for each part of an answer."""
+        if self._digest:
+            _Scripts.last_sent = time.monotonic()
         if not (self._gzipping and self._digest):
             return super().transform_chunk(chunk, finishing)
         if self._found is not None:
@@ -102,10 +122,17 @@ class PageInTwoParts(DocHandler):
         """Called by Panel when it has let the request in."""
         known = self.settings.get(_FIRST_PART)
         if known is not None and self._has_no_session():
+            digest = hashlib.sha256(known).hexdigest()
+            has_scripts = self.get_cookie(_HAS_SCRIPTS) == digest
             self.set_header("Content-Type", "text/html")
+            self.set_cookie(
+                _HAS_SCRIPTS, digest, path=self.request.path, httponly=True, samesite="Lax"
+            )
             super().write(known)
             self._sent = known
             await self.flush()
+            if not has_scripts:
+                await _let_scripts_go()
         found: Any = super().get_session()
         return await found
 
@@ -123,6 +150,18 @@ class PageInTwoParts(DocHandler):
         """Whether nothing about a session can be refused any more."""
         named = any(self.get_argument(name, None) is not None for name in _OF_A_SESSION)
         return not named and "Bokeh-Session-Id" not in self.request.headers
+
+
+async def _let_scripts_go() -> None:
+    """Until the browser that was just sent the first part has the scripts that stand in it: to
+    begin a session keeps the serving thread from sending them, and the browser from running
+    them meanwhile."""
+    begun = time.monotonic()
+    while (now := time.monotonic()) < begun + _LONGEST_WAIT:
+        last = _Scripts.last_sent
+        if now > begun + _ASKS_WITHIN if last < begun else now > last + _QUIET:
+            return
+        await asyncio.sleep(0.005)
 
 
 def split_page(page: bytes) -> tuple[bytes, bytes]:

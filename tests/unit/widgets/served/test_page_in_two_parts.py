@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
+import pytest
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
 
+from widgets.served import _transfer
 from widgets.served._headers import SafeHeaders
 from widgets.served._transfer import SEAM, missing_scripts, split_page
 
@@ -40,3 +43,47 @@ def test_a_page_is_its_two_parts() -> None:
 def test_a_script_that_the_first_part_lacked_comes_with_the_rest() -> None:
     assert missing_scripts(ONE, ONE + b"\n" + TWO) == TWO
     assert missing_scripts(ONE + TWO, TWO) == b""
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(_transfer.time, "monotonic", lambda: found.now)
+    monkeypatch.setattr(_transfer.asyncio, "sleep", found.sleep)
+    monkeypatch.setattr(_transfer._Scripts, "last_sent", 0.0)
+    return found
+
+
+class Clock:
+    """Time that passes where somebody waits; pieces of scripts are sent at `sent`."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.sent: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        past = [at for at in self.sent if at <= self.now]
+        if past:
+            _transfer._Scripts.last_sent = max(past)
+
+
+def waited(clock: Clock) -> float:
+    asyncio.run(_transfer._let_scripts_go())
+    return clock.now - 100.0
+
+
+def test_a_session_waits_until_the_scripts_have_gone(clock: Clock) -> None:
+    clock.sent = [100.05, 100.07, 100.09]
+    assert 0.09 < waited(clock) < 0.15
+
+
+def test_a_session_does_not_wait_long_for_a_browser_that_asks_for_no_script(clock: Clock) -> None:
+    assert 0.1 < waited(clock) < 0.2
+
+
+def test_a_session_waits_no_longer_than_it_must_while_others_are_sent_scripts(
+    clock: Clock,
+) -> None:
+    clock.sent = [100 + at / 100 for at in range(1000)]
+    assert 0.35 < waited(clock) < 0.45
