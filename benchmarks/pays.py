@@ -2,7 +2,7 @@
 
     python -m benchmarks.pays --quick                   100,000 files, 10,000 commits
     python -m benchmarks.pays --full                    1 M files, 100,000 commits
-    python -m benchmarks.pays --quick --only checkpoint
+    python -m benchmarks.pays --quick --only statistics
 
 Each line is something that a person waits for, opening the table included, on each profile of
 `benchmarks.profiles` that it makes sense for: with the part, and with what would stand in its
@@ -59,7 +59,6 @@ LINES = (
     Line(
         title="history of all commits", part="shapes of infos", step="history", profiles=(MERGES,)
     ),
-    Line(title="checkpoint", part="joined files", step="checkpoint"),
     Line(title="append of 3,000,000 rows", part="joined files", step="append", profiles=SIX[:1]),
 )
 

@@ -10,30 +10,19 @@ import importlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
 from typing import Any
-
-import pyarrow as pa
 
 from benchmarks.measure import peak_mib
 from benchmarks.pays import WITHOUT
 from benchmarks.with_explorer import import_all
 from benchmarks.writes_here import eight_columns
 from explorer import open_table
-from explorer.progress import Watch
 from explorer.scan.statistics.live_files import parsed_statistics
-from explorer.storage.open import open_write_store
-from explorer.storage.parquet.writer import ParquetOutput
-from explorer.storage.ports import WriteStore
 
 Step = Callable[[str], Callable[[], int]]
 
-_WRITING = "explorer.log.checkpoint_writing"
 # what is within a folder, and where the parts are put out of use
-_files: Any = importlib.import_module(f"{_WRITING}._checkpoint_files")
-_output: Any = importlib.import_module(f"{_WRITING}._checked_output")
-_writer: Any = importlib.import_module(f"{_WRITING}.checkpoint_writer")
 _infos: Any = importlib.import_module("explorer.log.commits.recorded_infos")
 _texts: Any = importlib.import_module("explorer.log.statistics.statistics_text")
 _new_file: Any = importlib.import_module("explorer.writing.files.new_file")
@@ -47,19 +36,6 @@ def history(table: str) -> Callable[[], int]:
 def statistics(table: str) -> Callable[[], int]:
     """The statistics of all live files as columns."""
     return lambda: int(parsed_statistics(open_table(table).snapshot()).num_rows)
-
-
-def checkpoint(table: str) -> Callable[[], int]:
-    """A checkpoint of the latest version, read back."""
-
-    def step() -> int:
-        snapshot, store = open_table(table).snapshot(), open_write_store(table)
-        written = snapshot.consult(
-            lambda loaded: _writer.write_checkpoint(store, loaded, now=datetime.now(UTC))
-        )
-        return int(written.last.version)
-
-    return step
 
 
 def append_rows(table: str) -> Callable[[], int]:
@@ -79,7 +55,6 @@ def append_rows(table: str) -> Callable[[], int]:
 _STEPS: Mapping[str, Step] = {
     "history": history,
     "statistics": statistics,
-    "checkpoint": checkpoint,
     "append": append_rows,
 }
 
@@ -88,38 +63,7 @@ def leave_out() -> None:
     """Puts pyarrow's own way in the place of each part."""
     _infos.ENOUGH = sys.maxsize
     _texts.read_uniform = lambda *_: []
-    _files.write_rows = _writer.write_rows = _write_rows
     _new_file._WORTH_THREADS = sys.maxsize
-
-
-def _write_rows(
-    store: WriteStore,
-    path: str,
-    schema: pa.Schema,
-    small: pa.RecordBatch | None,
-    pieces: Iterable[Any],
-    watch: Watch,
-) -> Any:
-    """`write_rows` by one writer of pyarrow, a row group at a time."""
-    settings = _files._settings(schema)
-    num_rows = num_adds = 0
-    with _output.open_checked_output(store, path) as sink:
-        with ParquetOutput(sink, schema, settings) as file:
-            if small is not None:
-                file.write(pa.Table.from_batches([small]))
-                num_rows += small.num_rows
-            for piece in pieces:
-                watch.step(num_rows, None, "Writing the checkpoint")
-                count = len(piece.rows)
-                columns = [
-                    piece.rows if field.name == piece.action else pa.nulls(count, field.type)
-                    for field in schema
-                ]
-                file.write(pa.Table.from_arrays(columns, schema=schema))
-                num_rows += count
-                num_adds += count if piece.action == "add" else 0
-        written = sink.written(path)
-    return _files.WrittenRows(file=written, num_rows=num_rows, num_adds=num_adds)
 
 
 def main(step: str, way: str, table: str) -> None:

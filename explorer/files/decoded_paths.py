@@ -66,8 +66,9 @@ def decode_paths(paths: pa.Array) -> pa.Array:
 def may_need_normalising(paths: pa.Array) -> bool:
     """Whether `./` or `//` is in any of the strings, or perhaps across two of them."""
     for piece in pieces_of_bytes(paths):
-        before, is_slash = piece[:-1], piece[1:] == _SLASH
-        if (is_slash & ((before == _DOT) | (before == _SLASH))).any():
+        # a dot is a slash but for its last bit
+        before = (piece[:-1] | (_DOT ^ _SLASH)) == _SLASH
+        if (before & (piece[1:] == _SLASH)).any():
             return True
     return False
 

@@ -112,18 +112,23 @@ class FileEvents:
     @property
     def newest(self) -> pa.Table:
         """The last event of each logical file, change files left out."""
-        return self._at(self.table, self.newest_rows)
+        return _rows_of(self.table, self.newest_rows)
 
     def places(self, rows: Numbers) -> Places:
-        """`places_of` the files of some rows."""
-        names = self.files[0]
-        if len(rows) < len(names):
-            names = names.take(build_array(rows))
-        return places_of(self._at(self.table, rows), self.root, names)
+        """`places_of` the files of some rows, which ascend."""
+        files = self.table.select(["path", "deletion_vector"]).append_column("name", self.files[0])
+        chosen = _rows_of(files, rows)
+        return places_of(chosen, self.root, chosen.column("name"))
 
-    def _at(self, table: pa.Table, rows: Numbers) -> pa.Table:
-        # a table without removals has them all, and to take them would copy all of it
-        return table if len(rows) == table.num_rows else table.take(build_array(rows))
+
+def _rows_of(table: pa.Table, rows: Numbers) -> pa.Table:
+    """Those of `rows`, which ascend."""
+    # a table without removals has them all, and to choose them would copy all of it
+    if len(rows) == table.num_rows:
+        return table
+    chosen = np.zeros(table.num_rows, np.bool_)
+    chosen[rows] = True
+    return table.filter(build_array(chosen))
 
 
 def read_events(

@@ -7,12 +7,22 @@ find is compared text by text, so that the answer is exact whatever the numbers 
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.plain_arrays import FALSE, Flags, Numbers, build_array, in_one_piece, read_values
+from explorer.log.plain_arrays import (
+    FALSE,
+    Flags,
+    Numbers,
+    build_array,
+    in_one_piece,
+    read_flags,
+    read_values,
+)
 from explorer.log.text_bytes import offsets_of
 from explorer.storage.concurrent_reads import run_concurrently
 
@@ -41,10 +51,19 @@ class NameIndex:
         ends = np.cumsum([len(chunk) for chunk in names.chunks], dtype=np.int64)
         self._starts = np.concatenate([np.zeros(1, np.int64), ends])
 
-    @property
+    @cached_property
+    def may_be_repeated(self) -> Flags:
+        """Which of the texts may stand there more than once; the others certainly do not."""
+        same = self._sorted[1:] == self._sorted[:-1]
+        found = np.zeros(len(self.names), np.bool_)
+        found[self._order[1:][same]] = True
+        found[self._order[:-1][same]] = True
+        return found
+
+    @cached_property
     def is_distinct(self) -> bool:
         """Whether it is certain that no two of the texts are the same."""
-        return not (self._sorted[1:] == self._sorted[:-1]).any()
+        return not self.may_be_repeated.any()
 
     def positions_of(self, wanted: pa.ChunkedArray) -> Numbers:
         """Where each of `wanted` stands, -1 for what is not there. Of several places of a text
@@ -62,6 +81,19 @@ class NameIndex:
 
     def _look_up(self, wanted: pa.Array) -> Numbers:
         """`positions_of` some texts, `_OPEN` where their numbers do not tell."""
+        start = int(self._by_numbers(wanted.slice(0, 1))[0]) if self.is_distinct else -1
+        if start < 0:
+            return self._by_numbers(wanted)
+        # both are often in one order, and then no text needs a number
+        found = np.arange(start, start + len(wanted))
+        there = self.names.slice(start, len(wanted))
+        same = np.zeros(len(wanted), np.bool_)
+        same[: len(there)] = read_flags(pc.equal(there, wanted.slice(0, len(there))))
+        if not same.all():
+            found[~same] = self._by_numbers(wanted.filter(build_array(~same)))
+        return found
+
+    def _by_numbers(self, wanted: pa.Array) -> Numbers:
         numbers = _fingerprints(wanted)
         order = np.argsort(numbers)
         near = np.searchsorted(self._sorted, numbers[order])
@@ -96,7 +128,10 @@ class NameIndex:
 def codes_of(names: pa.ChunkedArray) -> Numbers:
     """A number for each text, none of which is null: only equal texts get equal numbers."""
     index = NameIndex(names)
-    return np.arange(len(names)) if index.is_distinct else index.positions_of(names)
+    codes, repeated = np.arange(len(names)), index.may_be_repeated
+    if repeated.any():
+        codes[repeated] = index.positions_of(names.filter(build_array(repeated)))
+    return codes
 
 
 def fingerprints(names: pa.ChunkedArray) -> Fingerprints:

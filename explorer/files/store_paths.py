@@ -28,7 +28,6 @@ from explorer.log.text_bytes import holds_byte, may_begin_with
 from explorer.protocol.paths import normalise_path
 from explorer.protocol.vectors.deletion_vectors import parse_relative_place
 
-_NO_NAMES = string_column([])
 _ABSOLUTE = r"^(?:/|[A-Za-z][A-Za-z0-9+.-]*:)"
 # relative paths, as they stand or decoded, that may lead out of the root and back into it
 _LEADS_OUT = rf"{_ABSOLUTE}|(?:^|/)\.\.(?:/|$)"
@@ -106,13 +105,9 @@ def _named_places(paths: pa.ChunkedArray, names: pa.ChunkedArray, root: str) -> 
         paths, names = paths.filter(relative), names.filter(relative)
     is_written = any(holds_byte(chunk, "%") for chunk in paths.chunks)
     spelled = [*paths.chunks, *(names.chunks if is_written else ())]
-    around = [_normalised_parts(chunk) for chunk in spelled]
+    around, led_out = _other_names(spelled)
     return elsewhere.joined(
-        _places(
-            [*names.chunks, *around],
-            paths.chunks if is_written else (),
-            [_names_led_out(chunk) for chunk in spelled],
-        )
+        _places([*names.chunks, *around], paths.chunks if is_written else (), led_out)
     )
 
 
@@ -123,8 +118,8 @@ def data_places(paths: pa.Array, root: str) -> Places:
     inside = decode_in_pieces(pa.chunked_array([relative])).chunks
     written = [relative] if holds_byte(relative, "%") else []
     spelled = [relative, *(inside if written else ())]
-    inside += [_normalised_parts(chunk) for chunk in spelled]
-    outside = [_names_led_out(chunk) for chunk in spelled]
+    around, outside = _other_names(spelled)
+    inside += around
     if len(others):
         below, beyond = _below_root(others, root)
         inside.append(below)
@@ -244,19 +239,25 @@ def _are_absolute(paths: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArr
     return pc.match_substring_regex(paths, _ABSOLUTE)
 
 
+def _other_names(spelled: Sequence[pa.Array]) -> tuple[list[pa.Array], list[pa.Array]]:
+    """Of relative paths those with `./`, `../` or empty parts, without these; and the names of
+    the files of those that may lead out of the root."""
+    around, outside = [], []
+    for paths in spelled:
+        goes_round = may_need_normalising(paths)
+        if goes_round:
+            around.append(_normalised_parts(paths))
+        if goes_round or may_begin_with(paths, "/") or holds_byte(paths, ":"):
+            outside.append(_names_led_out(paths))
+    return around, outside
+
+
 def _normalised_parts(paths: pa.Array) -> pa.Array:
-    """Paths without `./`, `../` and empty parts, of those that may have some."""
-    if not may_need_normalising(paths):
-        return _NO_NAMES
     found = paths.filter(pc.or_(pc.match_substring(paths, "./"), pc.match_substring(paths, "//")))
     return string_column([posixpath.normpath(path) for path in found.to_pylist()])
 
 
 def _names_led_out(paths: pa.Array) -> pa.Array:
-    """The names of files whose relative paths may lead out of the root."""
-    odd = may_need_normalising(paths) or may_begin_with(paths, "/") or holds_byte(paths, ":")
-    if not odd:
-        return _NO_NAMES
     return last_parts(paths.filter(pc.match_substring_regex(paths, _LEADS_OUT)))
 
 

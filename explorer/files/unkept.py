@@ -248,8 +248,10 @@ def removals_of(events: FileEvents | None, kept: KeptFiles) -> list[pa.Table]:
 
 def removals_by_commits(events: FileEvents) -> pa.Table:
     """What the commits removed for good, as `judge_unkept` takes it."""
-    last = events.newest
-    removed = last.filter(build_array(read_values(last.column("kind")) == REMOVE))
+    is_removed = np.zeros(events.table.num_rows, np.bool_)
+    is_removed[events.newest_rows] = True
+    is_removed &= read_values(events.table.column("kind")) == REMOVE
+    removed = events.table.filter(build_array(is_removed))
     return removed.rename_columns({"time": "deletion_timestamp"})
 
 

@@ -1,9 +1,8 @@
 """Answers that are kept, because schedules open the same few checkpoints again and again.
 
 Each is the answer to the very same bytes or rows, and rests on nothing else: what is decoded
-of a Parquet file or a line of a commit, what a hint to a checkpoint says, how rows are encoded,
-which files they are. The engine still asks its store for what it reads, each time, and writes
-what it writes.
+of a Parquet file or a line of a commit, what a hint to a checkpoint says, which files they are.
+The engine still asks its store for what it reads, each time, and writes what it writes.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from explorer.log.checkpoint import parquet_part
 from explorer.log.checkpoint import read as checkpoint
 from explorer.log.checkpoint._unusable_file import unusable_if_unreadable
 from explorer.log.checkpoint.parquet_part import ParquetPart
-from explorer.log.checkpoint_writing import _checkpoint_encoding as checkpoint_encoding
 from explorer.log.commits.commit_file import parse_action
 from explorer.log.folder import last_checkpoint as hint
 from explorer.log.folder import listing
@@ -36,7 +34,6 @@ from explorer.log.statistics import statistics_text
 from explorer.protocol.filenames import parse_log_file_name
 from explorer.protocol.last_checkpoint import parse_last_checkpoint
 from explorer.storage.parquet import file_bytes as parquet_bytes
-from explorer.storage.parquet import joined_file
 from explorer.storage.parquet._page_headers import read_claims
 from explorer.storage.parquet.file_bytes import ParquetBytes, ParquetSource
 from explorer.storage.parquet.reader import ParquetReader
@@ -65,7 +62,6 @@ class _Decoded:
 
 
 _known: OrderedDict[tuple[int, int], _Decoded] = OrderedDict()
-_encoded: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
 
 
 def _decoded(source: pa.NativeFile) -> _Decoded:
@@ -278,16 +274,6 @@ def _texts_once(read: Callable[..., Any]) -> Callable[..., Any]:
     return read_once
 
 
-def _encoded_once(encode: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for the same rows, or for the same schema."""
-
-    def encode_once(rows: pa.Table | pa.Schema, settings: Mapping[str, Any]) -> Any:
-        asked = (encode.__name__, _bytes_of(rows), repr(settings))
-        return _once(_encoded, asked, lambda: encode(rows, settings))
-
-    return encode_once
-
-
 def _once(
     known: OrderedDict[tuple[Any, ...], Any], asked: tuple[Any, ...], ask: Callable[[], Any]
 ) -> Any:
@@ -297,15 +283,6 @@ def _once(
             known.popitem(last=False)
     known.move_to_end(asked)
     return known[asked]
-
-
-def _bytes_of(rows: pa.Table | pa.Schema) -> bytes:
-    if isinstance(rows, pa.Schema):
-        return rows.serialize().to_pybytes()
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_table(rows)
-    return sink.getvalue().to_pybytes()
 
 
 @contextmanager
@@ -321,13 +298,6 @@ def answers_kept() -> Iterator[None]:
         patch.setattr(ParquetPart, "_read", _rows_once(ParquetPart._read))
         patch.setattr(ParquetBytes, "leaves", _leaves_once(ParquetBytes.leaves))
         patch.setattr(hint, "parse_last_checkpoint", parse_hint)
-        patch.setattr(
-            checkpoint_encoding, "encode_chunks", _encoded_once(joined_file.encode_chunks)
-        )
-        patch.setattr(
-            "explorer.log.checkpoint_writing._checkpoint_files.empty_footer",
-            _encoded_once(joined_file.empty_footer),
-        )
         # what the footer and the pages of a checkpoint claim
         patch.setattr(ParquetSource, "check_pages", _pages_once(ParquetSource.check_pages))
         patch.setattr(parquet_bytes, "read_claims", _of_source(read_claims))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,20 +10,13 @@ import pyarrow as pa
 
 from explorer.log.actions.fields import FileAction
 from explorer.log.checkpoint_content.content import FileActionRows
-from explorer.log.checkpoint_writing._checked_output import (
-    CheckedFile,
-    not_read_back,
-    open_checked_output,
-)
-from explorer.log.checkpoint_writing._checkpoint_encoding import (
-    ROWS_PER_GROUP,
-    Piece,
-    encode_groups,
-)
+from explorer.log.checkpoint_writing._checked_output import CheckedFile, open_checked_output
 from explorer.progress import Watch
-from explorer.storage.parquet.joined_file import JoinedFile, empty_footer
-from explorer.storage.parquet.writer import WriterSettings
+from explorer.storage.parquet.writer import ParquetOutput, WriterSettings
 from explorer.storage.ports import WriteStore
+
+ROWS_PER_GROUP: Final = 100_000
+"""Enough to compress well, few enough to hold: some 100 MB where statistics are long."""
 
 # columns of few distinct values; looking for equal ones among paths and statistics costs a
 # tenth of the time and finds none
@@ -41,6 +33,14 @@ _REPETITIVE: Final = (
 _UNBOUNDED: Final = frozenset(
     {"add.stats", "metaData.schemaString", "domainMetadata.configuration"}
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Rows of one kind of file action, as many as one row group has."""
+
+    action: FileAction
+    rows: pa.ChunkedArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,23 +88,31 @@ def write_rows(
 ) -> WrittenRows:
     """One file of `small` actions and file actions, which come as they are written."""
     num_rows = num_adds = 0
-    settings = _settings(schema)
-    with (
-        open_checked_output(store, path) as sink,
-        closing(encode_groups(schema, small, pieces, settings)) as groups,
-    ):
-        file = JoinedFile(sink, empty_footer(schema, settings))
-        for group in groups:
-            watch.step(num_rows, None, "Writing the checkpoint")
-            count = file.write_group(group.chunks)
-            num_rows += count
-            num_adds += count if group.action == "add" else 0
-        try:
-            file.finish()
-        except ValueError as error:
-            raise not_read_back(path, str(error)[:200]) from error
+    with open_checked_output(store, path) as sink:
+        with ParquetOutput(sink, schema, _settings(schema)) as file:
+            for action, rows in _groups(schema, small, pieces):
+                watch.step(num_rows, None, "Writing the checkpoint")
+                file.write(rows)
+                num_rows += rows.num_rows
+                num_adds += rows.num_rows if action == "add" else 0
         written = sink.written(path)
     return WrittenRows(file=written, num_rows=num_rows, num_adds=num_adds)
+
+
+def _groups(
+    schema: pa.Schema, small: pa.RecordBatch | None, pieces: Iterable[Piece]
+) -> Iterator[tuple[FileAction | None, pa.Table]]:
+    """The row groups of a file, and what kind of file action all rows of each are; None for
+    actions that are few."""
+    if small is not None:
+        for start in range(0, small.num_rows, ROWS_PER_GROUP):
+            yield None, pa.Table.from_batches([small.slice(start, ROWS_PER_GROUP)])
+    for piece in pieces:
+        columns = [
+            piece.rows if field.name == piece.action else pa.nulls(len(piece.rows), field.type)
+            for field in schema
+        ]
+        yield piece.action, pa.Table.from_arrays(columns, schema=schema)
 
 
 def _settings(schema: pa.Schema) -> WriterSettings:

@@ -31,8 +31,13 @@ from explorer.log.checkpoint_writing._checked_output import (
     open_checked_output,
 )
 from explorer.log.checkpoint_writing._checkpoint_check import Expected, check_reads_back
-from explorer.log.checkpoint_writing._checkpoint_encoding import ROWS_PER_GROUP, Piece
-from explorer.log.checkpoint_writing._checkpoint_files import WrittenRows, pieces_of, write_rows
+from explorer.log.checkpoint_writing._checkpoint_files import (
+    ROWS_PER_GROUP,
+    Piece,
+    WrittenRows,
+    pieces_of,
+    write_rows,
+)
 from explorer.log.checkpoint_writing._last_checkpoint_writer import (
     MOST_REPEATED,
     build_checkpoint_schema,

@@ -82,7 +82,8 @@ def consequence_of(
     if events is None or gaps_in(context.listing):
         return Consequence(versions=(), changes=(), readable_from=None, is_known=False)
     before = build_reach(events, missing)
-    after = build_reach(events, missing | events_of_files(events, deleted))
+    lost = events_of_files(events, deleted)
+    after = build_reach(events, missing | lost) if lost.any() else before
     versions, changes = before.losses_to(after)
     return Consequence(
         versions=tuple(_lost(context, found) for found in versions),

@@ -183,19 +183,20 @@ def _those_among(many: pa.ChunkedArray, names: pa.ChunkedArray) -> pa.Array:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedListing:
     """`rest` are the listed files that are not among the names `kept`, and `gone` those of
-    these names that were not listed."""
+    these names that were not listed; `is_listed` says it by their positions."""
 
     kept: NameIndex
     rest: ListedFiles
     gone: pa.ChunkedArray
+    is_listed: Flags
 
     def lacks(self, names: pa.ChunkedArray) -> Flags:
         """Which of these names, null for none, were not listed."""
-        unknown = self.kept.positions_of(names) < 0
+        at = self.kept.positions_of(names)
+        listed = _are_among(names, self.rest.paths)
+        listed[at >= 0] = self.is_listed[at[at >= 0]]
         known: Flags = read_values(names.is_valid())
-        return known & (
-            (unknown & ~_are_among(names, self.rest.paths)) | _are_among(names, self.gone)
-        )
+        return known & ~listed
 
 
 def compare_listing(listed: ListedFiles, kept: NameIndex) -> ComparedListing:
@@ -204,9 +205,10 @@ def compare_listing(listed: ListedFiles, kept: NameIndex) -> ComparedListing:
     there = np.zeros(len(kept.names), np.bool_)
     there[at[at >= 0]] = True
     gone = kept.names.filter(build_array(~there))
-    # a name that stands there twice is always found at the same one of its places
-    gone = gone.filter(build_array(~there[kept.positions_of(gone)]))
-    return ComparedListing(kept=kept, rest=listed.filter(at < 0), gone=gone)
+    if not kept.is_distinct:
+        # a name that stands there twice is always found at the same one of its places
+        gone = gone.filter(build_array(~there[kept.positions_of(gone)]))
+    return ComparedListing(kept=kept, rest=listed.filter(at < 0), gone=gone, is_listed=there)
 
 
 def events_missing_files(
@@ -223,13 +225,17 @@ def events_missing_files(
     """
     gone = further.filter(build_array(found.lacks(further)))
     gone = pa.chunked_array([*found.gone.chunks, *gone.chunks], pa.string())
-    others = np.ones(events.table.num_rows, np.bool_)
-    others[kept_rows] = False
+    is_kept_row = np.zeros(events.table.num_rows, np.bool_)
+    is_kept_row[kept_rows] = True
+    # a set of many names takes longer to make than all names to be looked up
+    many = len(gone) > len(kept_rows) // 8
     lacking = np.zeros(events.table.num_rows, np.bool_)
     for names in events.files:
         if names is not None:
-            lacking |= _are_among(names, gone)
-            lacking[others] |= found.lacks(names.filter(build_array(others)))
+            for rows in (is_kept_row, ~is_kept_row) if many else (~is_kept_row,):
+                lacking[rows] |= found.lacks(names.filter(build_array(rows)))
+            if not many:
+                lacking |= _are_among(names, gone)
     return lacking
 
 

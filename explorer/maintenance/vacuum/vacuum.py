@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError
-from explorer.files.events import read_events
+from explorer.files.events import FileEvents, read_events
 from explorer.files.kept import KeptFiles, kept_files, names_through_links
 from explorer.files.listed import list_files
 from explorer.files.name_index import NameIndex
@@ -135,7 +135,7 @@ def _search(context: PlanningContext, asked: timedelta | None, mode: Mode) -> _S
         replay = begin(
             context.store,
             beside,
-            partial(read_events, context.log_store, context.listing, context.watch),
+            partial(_replay, context),
         )
         # the listing waits for the system, the log for the decoder
         looking = (
@@ -162,6 +162,14 @@ def _search(context: PlanningContext, asked: timedelta | None, mode: Mode) -> _S
         clones=known_clones(context.store, files.delete.column("path"), context.watch),
         newest=newest(),
     )
+
+
+def _replay(context: PlanningContext) -> FileEvents:
+    """All commits, the second way to the kept files."""
+    events = read_events(context.log_store, context.listing, context.watch)
+    # both are asked for later: worked out here, they are beside the first way
+    _ = events.newest_rows, events.files
+    return events
 
 
 def _judged(

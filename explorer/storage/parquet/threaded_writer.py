@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
-from explorer.storage.parquet.joined_file import (
+from explorer.storage.parquet._joined_file import (
     Chunk,
     ChunkSink,
     JoinedFile,

@@ -16,6 +16,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.storage.parquet._joined_file import (
+    Chunk,
+    ChunkSink,
+    JoinedFile,
+    LeafPath,
+    encode_chunks,
+    place_of,
+)
 from explorer.storage.parquet._page_edits import (
     NotEditableError,
     Page,
@@ -37,14 +45,6 @@ from explorer.storage.parquet._thrift_compact import (
     render_struct,
 )
 from explorer.storage.parquet.file_bytes import ParquetSource
-from explorer.storage.parquet.joined_file import (
-    Chunk,
-    ChunkSink,
-    JoinedFile,
-    LeafPath,
-    encode_chunks,
-    place_of,
-)
 from explorer.storage.parquet.reader import ParquetReader
 from explorer.storage.parquet.writer import WriterSettings
 

@@ -70,3 +70,22 @@ def test_more_names_than_are_looked_up_at_once() -> None:
     names = [f"part-{number}.parquet" for number in range(70_000)]
     found = NameIndex(_column([names])).positions_of(_column([names[::-1], ["part--1.parquet"]]))
     assert found.tolist() == [*range(69_999, -1, -1), -1]
+
+
+def test_names_in_one_order_are_found_whatever_stands_between_them() -> None:
+    names = [f"part-{number}.parquet" for number in range(40)]
+    others = [*names[:10], "x", *names[10:20], None, *names[30:], "y", *names[20:25], *names[:3]]
+    for index in (_column([names]), _column([names[:15], [], names[15:]]), _column([names, names])):
+        _check(index, _column([others]))
+        _check(index, _column([names[5:], others[::-1]]))
+
+
+@pytest.mark.slow
+@given(many=_chunks, start=st.integers(0, 8), hole=st.integers(0, 8))
+def test_a_part_of_the_same_names_is_found(
+    many: list[list[str | None]], start: int, hole: int
+) -> None:
+    names = list(dict.fromkeys(text for chunk in many for text in chunk))
+    wanted = names[start:]
+    wanted[hole : hole + 1] = ["elsewhere"]
+    _check(_column([names[:5], names[5:]]), _column([wanted, names]))

@@ -18,7 +18,7 @@ import explorer
 from explorer.errors import CancelledError, InvalidArgumentError
 from explorer.log.actions.columns import ADD_COLUMNS, TIME, batch_of, string_map_column
 from explorer.log.checkpoint_content.content import CheckpointContent
-from explorer.log.checkpoint_writing._checkpoint_encoding import ROWS_PER_GROUP
+from explorer.log.checkpoint_writing._checkpoint_files import ROWS_PER_GROUP
 from explorer.log.checkpoint_writing.checkpoint_writer import write_classic_checkpoint
 from explorer.progress import Cancel
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.log.checkpoint_writing._checked_output import CheckedOutput
-from explorer.storage.parquet.joined_file import (
+from explorer.storage.parquet._joined_file import (
     Chunk,
     JoinedFile,
     empty_footer,
@@ -70,16 +70,6 @@ def _join(groups: Sequence[Sequence[pa.Table]], schema: pa.Schema = _SCHEMA) -> 
     return held.getvalue()
 
 
-def _places(data: bytes) -> list[tuple[int, int]]:
-    metadata = pq.read_metadata(io.BytesIO(data))
-    found = []
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        for chunk in map(group.column, range(group.num_columns)):
-            start = chunk.dictionary_page_offset or chunk.data_page_offset
-            found.append((start, start + chunk.total_compressed_size))
-    return found
-
-
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(groups=st.lists(st.lists(_rows, min_size=1, max_size=30), max_size=4))
@@ -104,22 +94,6 @@ def test_joined_file_is_byte_for_byte_the_one_that_pyarrow_writes() -> None:
     pieces = [table.slice(start, 200) for start in range(0, 500, 200)]
     joined = _join([[piece.select([name]) for name in ("a", "t", "s")] for piece in pieces])
     assert joined == whole.getvalue()
-
-
-def test_chunk_can_stand_in_several_row_groups() -> None:
-    same = encode_chunks(pa.table({"t": pa.nulls(5, pa.string())}), _SETTINGS)
-    held = io.BytesIO()
-    schema = pa.schema([("t", pa.string()), ("n", pa.int64())])
-    file = JoinedFile(CheckedOutput(held), empty_footer(schema, _SETTINGS))
-    for start in range(3):
-        numbers = pa.table({"n": pa.array(range(start, start + 5))})
-        assert file.write_group([*encode_chunks(numbers, _SETTINGS), *same]) == 5
-    file.finish()
-    found = pq.read_table(io.BytesIO(held.getvalue()))
-    assert found.column("t").null_count == 15
-    assert found.column("n").to_pylist() == [n + m for n in range(3) for m in range(5)]
-    places = _places(held.getvalue())
-    assert [start for start, _ in places] == [4, *(end for _, end in places[:-1])]
 
 
 def test_file_without_row_groups_is_one_of_no_rows() -> None:

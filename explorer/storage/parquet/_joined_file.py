@@ -4,8 +4,7 @@ Metadata).
 pyarrow encodes a file in one thread. Here it encodes some columns of some rows as a small
 file in memory, in as many threads as there are, and the chunks of these are copied into one
 file, byte by byte: pages do not know where they lie. The footer alone does, and is written
-here: as pyarrow writes that of an empty file, with the row groups put in. A chunk that is
-the same in every row group is encoded once.
+here: as pyarrow writes that of an empty file, with the row groups put in.
 """
 
 from __future__ import annotations
