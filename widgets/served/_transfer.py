@@ -36,11 +36,9 @@ _YEARS = "max-age=315360000"
 _HAS_SCRIPTS = "delta-explorer-scripts"
 """The cookie of a browser that was sent the scripts of a page: the digest of the first part."""
 
-_ASKS_WITHIN = 0.15
-_QUIET = 0.03
-_LONGEST_WAIT = 0.4
-"""Seconds: a browser asks for the scripts so soon, they have gone out when none was sent for so
-long, and no session waits longer for them."""
+_QUIET = 0.15
+_LONGEST_WAIT = 0.5
+"""Seconds: a session waits no longer for a browser that asks for no script, and never longer."""
 
 _MOST_KEPT = 64
 """Files; a page asks for ten."""
@@ -57,9 +55,11 @@ _OF_A_SESSION = ("bokeh-session-id", "bokeh-token")
 
 
 class _Scripts:
-    """When a piece of what never changes was sent last, to anybody."""
+    """When a piece of what never changes was sent last, to anybody, and how much was to its
+    end."""
 
     last_sent = 0.0
+    num_sent = 0
 
 
 class Compressed(GZipContentEncoding):
@@ -100,6 +100,7 @@ class Compressed(GZipContentEncoding):
         """Called by tornado for each part of an answer."""
         if self._digest:
             _Scripts.last_sent = time.monotonic()
+            _Scripts.num_sent += finishing
         if not (self._gzipping and self._digest):
             return super().transform_chunk(chunk, finishing)
         if self._found is not None:
@@ -132,7 +133,7 @@ class PageInTwoParts(DocHandler):
             self._sent = known
             await self.flush()
             if not has_scripts:
-                await _let_scripts_go()
+                await _let_scripts_go(len(_SCRIPT.findall(known)))
         found: Any = super().get_session()
         return await found
 
@@ -152,14 +153,14 @@ class PageInTwoParts(DocHandler):
         return not named and "Bokeh-Session-Id" not in self.request.headers
 
 
-async def _let_scripts_go() -> None:
+async def _let_scripts_go(count: int) -> None:
     """Until the browser that was just sent the first part has the scripts that stand in it: to
     begin a session keeps the serving thread from sending them, and the browser from running
     them meanwhile."""
-    begun = time.monotonic()
+    begun, wanted = time.monotonic(), _Scripts.num_sent + count
     while (now := time.monotonic()) < begun + _LONGEST_WAIT:
-        last = _Scripts.last_sent
-        if now > begun + _ASKS_WITHIN if last < begun else now > last + _QUIET:
+        is_quiet = now > max(begun, _Scripts.last_sent) + _QUIET
+        if _Scripts.num_sent >= wanted or is_quiet:
             return
         await asyncio.sleep(0.005)
 

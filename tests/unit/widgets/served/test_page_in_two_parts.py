@@ -51,11 +51,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     monkeypatch.setattr(_transfer.time, "monotonic", lambda: found.now)
     monkeypatch.setattr(_transfer.asyncio, "sleep", found.sleep)
     monkeypatch.setattr(_transfer._Scripts, "last_sent", 0.0)
+    monkeypatch.setattr(_transfer._Scripts, "num_sent", 7)
     return found
 
 
 class Clock:
-    """Time that passes where somebody waits; pieces of scripts are sent at `sent`."""
+    """Time that passes where somebody waits; scripts are sent at `sent`."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -66,24 +67,30 @@ class Clock:
         past = [at for at in self.sent if at <= self.now]
         if past:
             _transfer._Scripts.last_sent = max(past)
+        _transfer._Scripts.num_sent = 7 + len(past)
 
 
-def waited(clock: Clock) -> float:
-    asyncio.run(_transfer._let_scripts_go())
+def waited(clock: Clock, *, scripts: int = 3) -> float:
+    asyncio.run(_transfer._let_scripts_go(scripts))
     return clock.now - 100.0
 
 
 def test_a_session_waits_until_the_scripts_have_gone(clock: Clock) -> None:
-    clock.sent = [100.05, 100.07, 100.09]
-    assert 0.09 < waited(clock) < 0.15
+    clock.sent = [100.05, 100.07, 100.19]
+    assert 0.19 <= waited(clock) < 0.2
 
 
 def test_a_session_does_not_wait_long_for_a_browser_that_asks_for_no_script(clock: Clock) -> None:
-    assert 0.1 < waited(clock) < 0.2
+    assert 0.15 < waited(clock) < 0.17
+
+
+def test_a_session_does_not_wait_long_for_scripts_that_a_browser_has(clock: Clock) -> None:
+    clock.sent = [100.05]
+    assert 0.2 < waited(clock) < 0.22
 
 
 def test_a_session_waits_no_longer_than_it_must_while_others_are_sent_scripts(
     clock: Clock,
 ) -> None:
     clock.sent = [100 + at / 100 for at in range(1000)]
-    assert 0.35 < waited(clock) < 0.45
+    assert 0.49 < waited(clock, scripts=1000) < 0.52
