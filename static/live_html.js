@@ -290,8 +290,9 @@ const adopt = (el) => {
 }
 
 // Bokeh lays out every plot of a page anew when the size of any component has changed, some 30 ms
-// each time. HTML has its size from the browser, and plots beside it hear of their own.
-const spare_plots = (view) => { if (view) { view._after_resize = () => {} } }
+// each time. In a page of ours HTML has its size from the browser, and no plot has its height from
+// what the HTML above leaves of it, as it may in a page of somebody else.
+const spare_plots = (view) => { if (view && globalThis.dxStyle) { view._after_resize = () => {} } }
 
 export function render({model, el, view}) {
   adopt(el)

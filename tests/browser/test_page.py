@@ -285,28 +285,39 @@ def test_a_range_is_chosen_and_the_plot_keeps_up(page: Page, server: Server, sho
     expect(page.get_by_role("img", name=re.compile("Commits by operation"))).to_be_visible()
 
 
+GROW_HTML = """async () => {
+  const plots = Bokeh.Models.get("Figure").prototype.default_view.prototype
+  const measure = plots._measure_layout
+  let num_layouts = 0, num_grown = 0
+  plots._measure_layout = function () { num_layouts += 1; measure.call(this) }
+  const found = []
+  const walk = (view) => {
+    if (view.model.type === "Figure") { found.push(view) }
+    if (view.model.class_name === "LiveHtml" && view.el.clientHeight > 0) {
+      view.container.style.minHeight = `${view.el.clientHeight + 40}px`
+      num_grown += 1
+    }
+    for (const child of view.child_views ?? []) { walk(child) }
+  }
+  for (const view of Bokeh.index.roots) { walk(view) }
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  const fits = found.map((view) => [view.el.clientHeight, view.canvas.el.clientHeight])
+  return [num_grown, num_layouts / found.length, fits]
+}"""
+
+
 def test_html_that_grows_does_not_lay_the_plots_out_anew(
     page: Page, server: Server, shop: Path
 ) -> None:
     open_shop(page, server, shop)
     expect(page.get_by_text("The log has 75 commits.")).to_be_visible()
     expect(page.locator("canvas").first).to_be_visible()
-    resized, measured = page.evaluate(
-        """() => {
-          const plots = Bokeh.Models.get("Figure").prototype.default_view.prototype
-          const measure = plots._measure_layout
-          let measured = 0, resized = 0
-          plots._measure_layout = function () { measured += 1; measure.call(this) }
-          const walk = (view) => {
-            if (view.model.class_name === "LiveHtml") { resized += 1; view._after_resize() }
-            for (const child of view.child_views ?? []) { walk(child) }
-          }
-          for (const view of Bokeh.index.roots) { walk(view) }
-          return [resized, measured]
-        }"""
-    )
-    assert resized > 5
-    assert measured == 0
+    expect(page.get_by_role("button", name="Show actions")).to_be_visible()
+    num_grown, num_layouts, fits = page.evaluate(GROW_HTML)
+    assert num_grown > 8
+    assert num_layouts <= 3  # of the columns that hold them
+    assert len(fits) == 4
+    assert all(place == canvas > 0 for place, canvas in fits)
 
 
 def test_a_tap_on_a_mark_selects_its_commit(page: Page, server: Server, shop: Path) -> None:

@@ -127,7 +127,12 @@ class PageInTwoParts(DocHandler):
             has_scripts = self.get_cookie(_HAS_SCRIPTS) == digest
             self.set_header("Content-Type", "text/html")
             self.set_cookie(
-                _HAS_SCRIPTS, digest, path=self.request.path, httponly=True, samesite="Lax"
+                _HAS_SCRIPTS,
+                digest,
+                path=self.request.path,
+                secure=self.request.protocol == "https",
+                httponly=True,
+                samesite="Lax",
             )
             super().write(known)
             self._sent = known

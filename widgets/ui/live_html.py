@@ -75,7 +75,7 @@ class StyledComponent(Component):
         Not in `_get_properties`: what a design asks for brings the sheets once more."""
         properties: dict[str, Any] = super()._process_param_change(params)
         if "stylesheets" in properties and pn.state.curdoc in _SHARING:
-            properties["stylesheets"] = []
+            properties["stylesheets"] = [one for one in self.stylesheets if one != read_style()]
         return properties
 
 

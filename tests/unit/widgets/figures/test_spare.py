@@ -33,7 +33,8 @@ def test_who_wants_another_gets_another(kind: tuple) -> None:  # type: ignore[ty
 def test_it_lies_ready_until_somebody_takes_it() -> None:
     spare = Spare()
     spare.fill(LIGHT, "time", "bytes")
-    ready = spare._built
+    spare.take(DARK, "time", "bytes")
+    (ready,) = spare._built.values()
     assert spare.take(LIGHT, "time", "bytes") is ready
 
 
