@@ -57,6 +57,7 @@ def test_a_page_has_its_theme_before_any_component_is_there(
     assert len(asked) == 1
     page.get_by_role("button", name="Light or dark").click()
     expect(page.locator(".dx-page.dx-dark")).to_have_count(0)
+    page.wait_for_function("document.cookie.includes('light-chosen')")  # which the server reads
     page.goto(address, wait_until="domcontentloaded")
     assert page.evaluate(GROUND) == ["light", "rgb(246, 247, 249)"]
     expect(page.locator(".dx-versions")).to_be_visible()
