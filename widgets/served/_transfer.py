@@ -25,6 +25,8 @@ from panel.template.base import BaseTemplate
 from tornado.httputil import HTTPServerRequest
 from tornado.web import Application, GZipContentEncoding
 
+from widgets.served._page_template import TITLE
+
 WEBSOCKET_LEVEL = 4
 """A higher one takes the serving thread longer than what it saves."""
 
@@ -192,7 +194,7 @@ def remember_first_part(application: BokehTornado, build: Callable[[], BaseTempl
         page = server_html_page_for_session(
             nobody,
             resources=Resources.from_bokeh(application.resources()),
-            title=document.title,
+            title=TITLE,
             template=document.template,
             template_variables=document.template_variables,
         )

@@ -10,7 +10,11 @@ from tornado.httputil import HTTPHeaders, HTTPServerRequest
 
 from widgets.served import _transfer
 from widgets.served._headers import SafeHeaders
-from widgets.served._transfer import SEAM, missing_scripts, split_page
+from widgets.served._page_template import TITLE
+from widgets.served._session_page import build_empty
+from widgets.served._transfer import SEAM, missing_scripts, remember_first_part, split_page
+from widgets.served.assembly import build_server
+from widgets.served.settings import Settings
 
 ONE = b'<script type="text/javascript" src="static/one.js"></script>'
 TWO = b'<script type="text/javascript" src="static/two.js"></script>'
@@ -96,3 +100,12 @@ def test_a_session_waits_no_longer_than_it_must_while_others_are_sent_scripts(
 ) -> None:
     clock.sent = [100 + at / 100 for at in range(1000)]
     assert 0.49 < waited(clock, scripts=1000) < 0.52
+
+
+def test_the_part_that_nobody_has_asked_for_yet_has_the_name_of_the_page() -> None:
+    server = build_server(Settings())
+    application = server._bokeh._tornado
+    remember_first_part(application, build_empty)
+    first = application.settings[_transfer._FIRST_PART]
+    server.stop()
+    assert f"<title>{TITLE}</title>".encode() in first
