@@ -49,26 +49,34 @@ def _large(name: str) -> Action:
     }[name]()
 
 
-# what the process holds when it has opened a table of one file: 80 MiB, and some air
-_BASE = 90 * _MIB
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> int:
+    """What such a process holds when it has opened a table of some files, and some air: 90 or
+    110 MiB, for kernels differ in how much of a library they count."""
+    log = LogFolder(tmp_path_factory.mktemp("small"))
+    log.commit(0, [PROTOCOL, metadata(), *(add(f"{at}") for at in range(2_000))])
+    peak: int = _measured(log.root)["peak"]
+    return peak + 10 * _MIB
 
 
 @pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("name", ["path", "escapes", "description", "provenance"])
-def test_200_mb_in_one_action_cost_at_most_five_times_their_size(name: str, tmp_path: Path) -> None:
+def test_200_mb_in_one_action_cost_at_most_five_times_their_size(
+    name: str, base: int, tmp_path: Path
+) -> None:
     log = LogFolder(tmp_path / "large")
     size = log.commit(0, [PROTOCOL, metadata(), _large(name)]).stat().st_size
     assert size > 0.9 * _LARGE
     found = _measured(log.root)
     assert found["error"] is None
     assert found["commits"] == 1
-    assert found["peak"] < 5 * size + _BASE
+    assert found["peak"] < 5 * size + base
 
 
 @pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("inside", ["table", "struct"])
 def test_schema_of_very_many_columns_costs_at_most_five_times_its_size(
-    inside: str, tmp_path: Path
+    inside: str, base: int, tmp_path: Path
 ) -> None:
     # as short as columns can be: the objects that stand for them weigh most beside them
     column = '{"name":"%d","type":"long","nullable":true,"metadata":{}}'
@@ -80,7 +88,7 @@ def test_schema_of_very_many_columns_costs_at_most_five_times_its_size(
     size = log.commit(0, [PROTOCOL, schema, add("a")]).stat().st_size
     found = _measured(log.root, "schema")
     assert (found["error"], found["columns"]) == (None, 500_000 if inside == "table" else 1)
-    assert found["peak"] < 5 * size + _BASE
+    assert found["peak"] < 5 * size + base
 
 
 def test_action_that_is_wrong_and_large_costs_no_more(tmp_path: Path) -> None:
@@ -92,13 +100,13 @@ def test_action_that_is_wrong_and_large_costs_no_more(tmp_path: Path) -> None:
     assert found["peak"] < 5 * size
 
 
-def test_commit_of_endless_short_lines_is_read_in_bounded_memory(tmp_path: Path) -> None:
+def test_commit_of_endless_short_lines_is_read_in_bounded_memory(base: int, tmp_path: Path) -> None:
     log = LogFolder(tmp_path / "t")
     log.commit(0, [PROTOCOL, metadata(), add("a")])
     size = log.write(commit_name(1), "\n \n{}\n" * _MIB).stat().st_size
     found = _measured(log.root)
     assert (found["error"], found["files"]) == (None, 1)
-    assert found["peak"] < 5 * size + _BASE
+    assert found["peak"] < 5 * size + base
 
 
 # --- Parquet that claims more than it holds --------------------------------------
