@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -112,8 +114,13 @@ class LogState:
             # they are the keys, which are held for whoever asks next
             found = self._groups("add")
 
+        jobs = [group for group in found or () if group.count]
+        unlooked = self._row_groups("add") if found is None else []
+        # several row groups are shared out between threads; of one it must be its pieces
+        over = _reduce_beside if len(jobs) + len(unlooked) == 1 else map
+
         def read(live: LiveGroup) -> tuple[LiveGroup, list[Answer]]:
-            return live, [reduce(piece) for piece in self._pieces(live, columns, leaves)]
+            return live, [*over(reduce, self._pieces(live, columns, leaves))]
 
         def look(job: tuple[ParquetPart, int]) -> tuple[LiveGroup, list[Answer]]:
             if not self._has_plain_keys(*job):
@@ -121,18 +128,18 @@ class LogState:
                 return read(live) if live.count else (live, [])
             masks: list[pa.Array] = []
             every = LiveGroup.of("add", *job, None)
-            answers = [reduce(found) for found in self._new_pieces(every, columns, leaves, masks)]
+            answers = [*over(reduce, self._new_pieces(every, columns, leaves, masks))]
             return LiveGroup.of("add", *job, pa.chunked_array(masks, pa.bool_())), answers
 
         if found is None:
             looked: list[LiveGroup] = []
-            for live, answers in self._ahead(look, self._row_groups("add")):
+            for live, answers in self._ahead(look, unlooked):
                 looked.append(live)
                 yield from answers
             with self._lock:
                 self._live.setdefault("add", looked)
         else:
-            for _, answers in self._ahead(read, [group for group in found if group.count]):
+            for _, answers in self._ahead(read, jobs):
                 yield from answers
         yield from map(reduce, self._newer("add", columns))
 
@@ -384,3 +391,29 @@ class LogState:
         return WantedColumns(
             columns=columns, leaves=leaves, stored=stored, further=further, keys=keys
         )
+
+
+def _reduce_beside(
+    reduce: Callable[[FileColumns], Answer], pieces: Iterator[FileColumns]
+) -> Iterator[Answer]:
+    """What `reduce` makes of pieces that this thread decodes, in their order: of the first here,
+    of the others in threads. A further column that it asks of the first is decoded here too."""
+    if (first := next(pieces, None)) is None:
+        return
+    asked: set[str] = set()
+
+    def note(name: str) -> pa.ChunkedArray:
+        asked.add(name)
+        return first.column(name)
+
+    yield reduce(replace(first, further=note))
+
+    def decoded() -> Iterator[FileColumns]:
+        for piece in pieces:
+            for name in asked:
+                piece.column(name)
+            yield piece
+
+    others = decoded()
+    if (second := next(others, None)) is not None:
+        yield from run_concurrently(reduce, chain([second], others), _READERS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pytest
 from deltalake import DeltaTable
 
 import explorer
-from explorer.errors import InvalidArgumentError
+from explorer.errors import CancelledError, InvalidArgumentError
 from explorer.log.state.file_columns import FileColumns
 from explorer.scan.statistics.column_statistics import parsed_leaves, read_facts, statistics_columns
 from explorer.scan.statistics.live_files import parsed_statistics
@@ -99,11 +100,13 @@ def _many_files(count: int) -> list[Action]:
     return [PROTOCOL, metadata(), *files]
 
 
-def _write_checkpoint(folder: LogFolder, actions: list[Action]) -> None:
+def _write_checkpoint(
+    folder: LogFolder, actions: list[Action], rows_per_group: int = 15_000
+) -> None:
     fields = [*COLUMNS["add"], pa.field("stats_parsed", pa.struct([("numRecords", pa.int64())]))]
     columns = COLUMNS | {"add": pa.struct(fields)}
     place = folder.log / f"{0:020}.checkpoint.parquet"
-    write_parquet(place, actions, rows_per_group=15_000, columns=columns)
+    write_parquet(place, actions, rows_per_group=rows_per_group, columns=columns)
 
 
 def test_every_file_of_large_row_groups_has_its_own_statistics(tmp_path: Path) -> None:
@@ -141,6 +144,59 @@ def test_columns_that_turn_out_to_be_needed_are_those_of_the_same_files(tmp_path
     assert pairs[-1][0] == "19999.parquet"
     assert len(pairs) > 5_000
     assert all(stats == f'{{"numRecords":{path[:-8]}}}' for path, stats in pairs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("looked", [False, True])
+@pytest.mark.parametrize("asks", ["first", "others", "all"])
+def test_pieces_of_one_large_row_group_are_shared_out_between_threads(
+    asks: str, looked: bool, tmp_path: Path
+) -> None:
+    folder = LogFolder(tmp_path / "t")
+    _write_checkpoint(folder, _many_files(90_000), rows_per_group=100_000)
+    gone = {5, *range(40_000, 60_000), 80_000}
+    folder.commit(1, [remove(f"{at}.parquet") for at in sorted(gone)])
+    left = [at for at in range(90_000) if at not in gone]
+    names: set[str] = set()
+
+    def read(files: FileColumns) -> list[tuple[str, str | None]]:
+        names.add(threading.current_thread().name)
+        paths = files.table.column("path").to_pylist()
+        is_first = paths[0] == "0.parquet"
+        if asks == "all" or is_first == (asks == "first"):
+            stats = files.column("stats")
+            assert files.column("stats") is stats
+            return list(zip(paths, stats.to_pylist(), strict=True))
+        return [(path, None) for path in paths]
+
+    snapshot = explorer.open_table(folder.root).snapshot()
+    if looked:
+        assert snapshot.num_files == len(left)
+    found = snapshot.over_files(lambda state: list(state.reduce_files(["path"], [], read)))
+    pairs = [pair for piece in found for pair in piece]
+    assert [path for path, _ in pairs] == [f"{at}.parquet" for at in left]
+    told = [(path, stats) for path, stats in pairs if stats is not None]
+    assert all(stats == f'{{"numRecords":{path[:-8]}}}' for path, stats in told)
+    expected = {"first": len(found[0]), "others": len(left) - len(found[0]), "all": len(left)}
+    assert len(told) == expected[asks]
+    assert len(names) > 1
+
+
+@pytest.mark.slow
+def test_what_goes_wrong_with_a_piece_of_a_large_row_group_is_told(tmp_path: Path) -> None:
+    folder = LogFolder(tmp_path / "t")
+    _write_checkpoint(folder, _many_files(90_000), rows_per_group=100_000)
+    snapshot = explorer.open_table(folder.root).snapshot()
+    read: list[str] = []
+
+    def refuse(files: FileColumns) -> None:
+        read.append(files.table.column("path")[0].as_py())
+        if len(read) == 3:
+            raise CancelledError("Stopped.", reason="Asked to.", remedy="Ask again.")
+
+    with pytest.raises(CancelledError):
+        snapshot.over_files(lambda state: list(state.reduce_files(["path"], [], refuse)))
+    assert 3 <= len(read) < 6
 
 
 @pytest.mark.slow
