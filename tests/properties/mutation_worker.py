@@ -42,6 +42,7 @@ _CEILING = 6 * 2**30
 _LARGE_FILE = prefetched_columns.LARGE_FILE
 _SWITCHES = [
     (prefetched_columns, "ENOUGH"),
+    (prefetched_columns, "ENOUGH_SMALL"),
     (prefetched_columns, "ENOUGH_JOINED"),
     (recorded_infos, "ENOUGH"),
     (info_columns, "FEWEST"),

@@ -319,15 +319,15 @@ class _Text:
 def _read_files(action: FileAction, lines: _Lines, numbers: Numbers) -> FileActions | None:
     """The adds, or the removes, on the lines that begin with one."""
     text = lines.only(numbers)
-    places = np.linspace(0, len(numbers) - 1, min(len(numbers), _SAMPLES)).astype(np.int64)
-    samples = [orjson.loads(lines.line(int(number)))[action] for number in numbers[places]]
+    most = min(len(numbers), _SAMPLES)
+    places = [(len(numbers) - 1) * at // max(most - 1, 1) for at in range(most)]
+    samples = [orjson.loads(lines.line(number))[action] for number in numbers[places].tolist()]
     if not _is_usual(samples):
         return None
-    kinds = [_struct_of(action, samples, as_samples=known) for known in (True, False)]
     try:
-        table = _parse(text, pa.schema([(action, kinds[0])]))
+        table = _parse(text, action, _struct_of(action, samples, as_samples=True))
     except pa.ArrowInvalid:
-        table = _parse(text, pa.schema([(action, kinds[1])]))
+        table = _parse(text, action, _struct_of(action, samples, as_samples=False))
     rows = in_one_piece(table.column(action))
     # each line begins one action, so that then each row is one line and has one action
     if rows.null_count or len(rows) != len(numbers):
@@ -346,9 +346,9 @@ def _is_usual(bodies: Sequence[Any]) -> bool:
     return sum(map(len, objects)) <= _MOST_NAMES
 
 
-def _parse(text: _Text, schema: pa.Schema) -> pa.Table:
+def _parse(text: _Text, action: FileAction, kind: pa.DataType) -> pa.Table:
     """A row for each action; raises `ArrowInvalid` where something else is found."""
-    buffer = text.buffer
+    buffer, schema = text.buffer, pa.schema([(action, kind)])
     return pj.read_json(
         pa.BufferReader(buffer),
         parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
@@ -365,8 +365,9 @@ def _struct_of(
     """The type of an action, its maps having the names of the samples; without the fields
     that these lack where all actions are taken to be `as_samples`."""
     fields = []
+    known = set[str]().union(*bodies)
     for log_name, kind in FIELDS[action].values():
-        if as_samples and not any(log_name in body for body in bodies):
+        if as_samples and log_name not in known:
             continue
         if kind == "string_map":
             maps = [value for body in bodies if type(value := body.get(log_name)) is dict]

@@ -26,6 +26,10 @@ LARGE_FILE: Final = 64 * 1024
 ENOUGH: Final = 512 * 1024
 """Bytes of one replay; below it importing Arrow costs more than all lines do."""
 
+ENOUGH_SMALL: Final = 2**21
+"""Bytes of one replay, beyond which small files are joined: to begin with it takes as long as to
+read about so many line by line."""
+
 JOINED: Final = 2**21
 """Bytes of small files that are read into columns together: fewer cost more for each."""
 
@@ -79,6 +83,9 @@ def joined_with_columns(
     with _Starter() as starter:
         try:
             for at, data in enumerate(newest_first):
+                if starter.passes(data):
+                    yield LogFile(data, None)
+                    continue
                 starter.take(data, joins=may_join(at))
                 yield from starter.finished(_AHEAD)
         except DeltaError as error:
@@ -114,6 +121,15 @@ class _Starter(ExitStack):
         # not begun yet
         self._small: list[bytes] = []
         self._small_bytes = 0
+
+    def passes(self, data: bytes) -> bool:
+        """Whether a file is read line by line as it comes, as those of most logs are, because
+        nothing is to be waited for; else it is to be taken."""
+        size = len(data)
+        if size >= LARGE_FILE or self._bytes + size >= ENOUGH_SMALL or self._waiting:
+            return False
+        self._bytes += size
+        return True
 
     def take(self, data: bytes, *, joins: bool) -> None:
         """Begin with one file, or leave it to be joined with those after it."""
@@ -152,7 +168,8 @@ class _Starter(ExitStack):
             yield waiting.popleft().finish()
 
     def _pays(self, kind: type[_Found]) -> bool:
-        return self._bytes >= ENOUGH and self._misses[kind] < _MOST_MISSES
+        enough = ENOUGH if kind is LogFile else ENOUGH_SMALL
+        return self._bytes >= enough and self._misses[kind] < _MOST_MISSES
 
     def _line_reader(self) -> LineReader:
         if self._reader is None:

@@ -53,7 +53,7 @@ def both_ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], Any]:
     several at once."""
 
     def ask(root: Path) -> Any:
-        for name in ("LARGE_FILE", "ENOUGH", "ENOUGH_JOINED"):
+        for name in ("LARGE_FILE", "ENOUGH", "ENOUGH_SMALL", "ENOUGH_JOINED"):
             monkeypatch.setattr(prefetched_columns, name, 0)
         by_columns = _answer(root)
         monkeypatch.setattr(prefetched_columns, "LARGE_FILE", sys.maxsize)
