@@ -94,7 +94,8 @@ def files_on_disk(files: int) -> LogRequest:
         snapshot, store = open_table(str(root)).snapshot(), open_write_store(str(root))
         snapshot.consult(lambda loaded: write_checkpoint(store, loaded, now=datetime.now(UTC)))
 
-    return LogRequest(name=f"vacuum-{files}", write=write)
+    # in a folder of its own: a vacuum looks whether a table beside it is a clone
+    return LogRequest(name=f"vacuum-{files}/table", write=write)
 
 
 def _touch(path: Path) -> None:

@@ -83,11 +83,10 @@ def joined_with_columns(
     with _Starter() as starter:
         try:
             for at, data in enumerate(newest_first):
-                if starter.passes(data):
+                if starter.take(data, joins=may_join(at)):
+                    yield from starter.finished(_AHEAD)
+                else:
                     yield LogFile(data, None)
-                    continue
-                starter.take(data, joins=may_join(at))
-                yield from starter.finished(_AHEAD)
         except DeltaError as error:
             failed = error
         starter.flush()
@@ -122,34 +121,32 @@ class _Starter(ExitStack):
         self._small: list[bytes] = []
         self._small_bytes = 0
 
-    def passes(self, data: bytes) -> bool:
-        """Whether a file is read line by line as it comes, as those of most logs are, because
-        nothing is to be waited for; else it is to be taken."""
+    def take(self, data: bytes, *, joins: bool) -> bool:
+        """Begin with one file, or leave it to be joined with those after it; False where it is
+        read line by line and nothing is to be waited for, as with most logs."""
         size = len(data)
-        if size >= LARGE_FILE or self._bytes + size >= ENOUGH_SMALL or self._waiting:
-            return False
         self._bytes += size
-        return True
-
-    def take(self, data: bytes, *, joins: bool) -> None:
-        """Begin with one file, or leave it to be joined with those after it."""
-        self._bytes += len(data)
-        if joins and len(data) < LARGE_FILE and self._pays(LogFiles) and _holds_something(data):
+        if joins and size < LARGE_FILE and self._pays(LogFiles) and _holds_something(data):
             self._small.append(data)
-            self._small_bytes += len(data)
+            self._small_bytes += size
             if self._small_bytes >= JOINED:
                 self.flush()
-            return
+            return True
         self.flush()
-        if len(data) < LARGE_FILE or not self._pays(LogFile):
-            self._waiting.append(_Waiting(len(data), partial(LogFile, data, None)))
-            return
-        coming = self._line_reader().begin(data)
-        self._waiting.append(_Waiting(len(data), partial(self._finish, data, coming), begun=True))
+        if size >= LARGE_FILE and self._pays(LogFile):
+            coming = self._line_reader().begin(data)
+            self._waiting.append(_Waiting(size, partial(self._finish, data, coming), begun=True))
+        elif self._waiting:
+            self._waiting.append(_Waiting(size, partial(LogFile, data, None)))
+        else:
+            return False
+        return True
 
     def flush(self) -> None:
         """Begin with the small files that there are."""
         files, size = self._small, self._small_bytes
+        if not files:
+            return
         self._small, self._small_bytes = [], 0
         if size < ENOUGH_JOINED or not self._pays(LogFiles):
             for data in files:
