@@ -255,7 +255,7 @@ class LogState:
                 (part, group)
                 for part in self._parts()
                 if part.has(action)
-                for group in range(part.num_row_groups)
+                for group in range(part.num_groups)
             ]
 
     def _mask(self, part: ParquetPart, group: int, action: FileAction) -> LiveGroup:
@@ -314,7 +314,7 @@ class LogState:
         read: tuple[pa.Table, dict[FieldPath, pa.ChunkedArray]] | None = None
         if wanted.stored or wanted.further:
             read = live.part.read_group(live.group, action, wanted.stored, wanted.further)
-        rows = live.part.metadata.row_group(live.group).num_rows
+        rows = live.part.num_rows(live.group)
         found = assemble(wanted, slice(0, rows), *(read or (None, {})))
         return found if live.mask is None else found.only(live.mask)
 

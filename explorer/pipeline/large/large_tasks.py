@@ -102,7 +102,7 @@ class PieceState(LogState):
         positions = self._dead.get(action, {}).get(group)
         if positions is None:
             return live
-        stays = np.ones(part.metadata.row_group(group).num_rows, np.bool_)
+        stays = np.ones(part.num_rows(group), np.bool_)
         stays[BitMap.deserialize(positions).to_array()] = False
         mask = pa.chunked_array([pa.array(stays)])
         mask = mask if live.mask is None else pc.and_(mask, live.mask)
@@ -166,10 +166,10 @@ def build_pieces(parts: Sequence[ParquetPart]) -> tuple[Piece, ...]:
     for part in parts:
         groups: list[int] = []
         rows = 0
-        for group in range(part.num_row_groups):
+        for group in range(part.num_groups):
             groups.append(group)
-            rows += part.metadata.row_group(group).num_rows
-            if rows >= _ROWS_OF_A_TASK or group == part.num_row_groups - 1:
+            rows += part.num_rows(group)
+            if rows >= _ROWS_OF_A_TASK or group == part.num_groups - 1:
                 pieces.append(Piece(path=part.path, size=part.size, groups=tuple(groups)))
                 groups, rows = [], 0
     return tuple(pieces)
