@@ -249,15 +249,19 @@ class ParquetPart:
         held = [(name,) for name in names if self.has(action, name)]
         return [".".join((action, *path)) for path in [*held, *inner]]
 
-    def read_keys(self, group: int, action: FileAction) -> tuple[pa.Table, pa.Table | None]:
+    def read_keys(
+        self, group: int, action: FileAction, *, whole: bool = False
+    ) -> tuple[pa.Table, pa.Table | None]:
         """The column `path` of a row group and, where any of its files has a deletion
-        vector, `deletion_vector`, of which only what its unique id is made of is there.
+        vector, `deletion_vector`, of which only what its unique id is made of is there
+        unless `whole`.
 
         Whether there is one is asked of the values: pyarrow ends the process where the
         statistics of a footer are broken, and a column of nulls costs nothing to read.
         """
         path = [f"{action}.path"]
-        unique = [f"{action}.deletionVector.{name}" for name in _VECTOR_KEY]
+        inner = VECTOR_FIELDS if whole else _VECTOR_KEY
+        unique = [f"{action}.deletionVector.{name}" for name in inner]
         rows = self.num_rows(group)
         with (
             self._open(self.groups[group], [*path, *unique]) as file,

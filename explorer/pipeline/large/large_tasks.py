@@ -20,6 +20,7 @@ from pyroaring import BitMap
 from explorer.log.actions.columns import COLUMNS, empty_table, schema_of
 from explorer.log.actions.fields import FileAction
 from explorer.log.checkpoint.parquet_part import ParquetPart, open_part
+from explorer.log.reconcile.key_columns import GroupKeys
 from explorer.log.reconcile.tail import EMPTY_TAIL
 from explorer.log.state.file_columns import FileColumns
 from explorer.log.state.key_cache import KeyCache
@@ -97,8 +98,10 @@ class PieceState(LogState):
         nothing = empty_table(schema_of(COLUMNS[action]))
         return nothing, self._given.get(action, nothing)
 
-    def _mask(self, part: ParquetPart, group: int, action: FileAction) -> Any:
-        live = super()._mask(part, group, action)
+    def _mask(
+        self, part: ParquetPart, group: int, action: FileAction, keys: GroupKeys | None = None
+    ) -> Any:
+        live = super()._mask(part, group, action, keys)
         positions = self._dead.get(action, {}).get(group)
         if positions is None:
             return live
