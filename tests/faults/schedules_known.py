@@ -99,6 +99,13 @@ class _KnownReader:
         del use_threads
         return self.file.read_group(group, leaves, use_threads=False)
 
+    def read_groups(
+        self, groups: Sequence[int], leaves: list[int], *, use_threads: bool
+    ) -> pa.Table:
+        """The same of some of them."""
+        del use_threads
+        return self.file.read_groups(groups, leaves, use_threads=False)
+
     def stream_group(
         self, group: int, leaves: list[int], rows: int, *, use_threads: bool
     ) -> Iterator[pa.RecordBatch]:

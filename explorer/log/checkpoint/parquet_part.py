@@ -8,6 +8,7 @@ another way then: an older checkpoint, or the commits.
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -77,18 +78,32 @@ _FORGOTTEN = frozenset({HIGH_WATER_MARK_ACTION})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParquetPart:
-    """An opened footer. `path` is relative to the table's root, or absolute."""
+    """An opened footer. `path` is relative to the table's root, or absolute.
+
+    `groups` are the places of row groups that are read as if they were one: neighbours, as long
+    as they have at most `ROWS_AT_ONCE` rows together, because of a few thousand rows each call
+    of Arrow, and each wait for the interpreter's lock, costs more than the values. Wherever a
+    group is asked for, its number among these is meant.
+    """
 
     stored: ParquetBytes
     path: str
     size: int
     metadata: pq.FileMetaData
     schema: pa.Schema
+    groups: tuple[range, ...]
 
     @property
-    def num_row_groups(self) -> int:
-        """How many row groups there are."""
-        return int(self.metadata.num_row_groups)
+    def num_groups(self) -> int:
+        """How many groups there are."""
+        return len(self.groups)
+
+    def num_rows(self, group: int) -> int:
+        """How many rows the footer says that a group has."""
+        return sum(map(self._rows_at, self.groups[group]))
+
+    def _rows_at(self, at: int) -> int:
+        return int(self.metadata.row_group(at).num_rows)
 
     def has(self, action: str, field: str | None = None) -> bool:
         """Whether the file has the column of an action, or one field of it."""
@@ -103,11 +118,11 @@ class ParquetPart:
         leaves = self._witnesses()
         if not leaves:
             return
-        every = range(self.num_row_groups)
         sidecars = 0
-        with self._open(every, [*leaves]) as file:
-            for group in every:
-                for action in self._read_small(file, group, leaves):
+        with self._open(range(self.metadata.num_row_groups), [*leaves]) as file:
+            held = (group for group in self.groups if self._may_hold(file, group, leaves))
+            for at in itertools.chain.from_iterable(held):
+                for action in self._read_small(file, at, leaves):
                     sidecars += "sidecar" in action
                     if sidecars > MOST_SIDECARS:
                         raise too_many_sidecars(self.path)
@@ -117,10 +132,10 @@ class ParquetPart:
         """Those of these actions that are among the first rows, as `read_small` has them;
         nearly all writers put the few actions there."""
         names = [name for name in self._witnesses() if name in names]
-        if not names or not self.num_row_groups:
+        if not names or not self.groups:
             return []
         with self._open([0], names) as file:
-            for table in self._stream(file, 0, names, _FIRST):
+            for table in self._stream_rows(file, 0, names, _FIRST):
                 with unusable_if_unreadable(self.path):
                     rows = [(name, _rows_with(table.column(name), name)) for name in names]
                     return [{name: body} for name, found in rows for body in found.to_pylist()]
@@ -136,10 +151,24 @@ class ParquetPart:
                 del leaves[name]
         return leaves
 
+    def _may_hold(self, file: ParquetReader, group: range, leaves: Mapping[str, str]) -> bool:
+        """Whether any of some row groups may hold one of the actions that are few; of a single
+        one reading tells as well."""
+        if len(group) == 1:
+            return True
+        with unusable_if_unreadable(self.path):
+            places = self.stored.leaves(self.metadata.schema, [*leaves.values()])
+            # of one call in which row group a value is cannot be told, and need not be
+            found = file.read_groups(group, places, use_threads=True)
+            if found.num_rows != sum(self._rows_at(at) for at in group):
+                raise unusable(self.path, _TOO_FEW)
+            held = (pc.struct_field(found.column(name), _WITNESS[name]) for name in leaves)
+            return any(values.null_count < len(values) for values in held)
+
     def _read_small(
-        self, file: ParquetReader, group: int, leaves: Mapping[str, str]
+        self, file: ParquetReader, at: int, leaves: Mapping[str, str]
     ) -> Iterator[dict[str, Any]]:
-        witnesses = self._read(file, group, list(leaves.values()), use_threads=True)
+        witnesses = self._read_rows(file, at, list(leaves.values()), use_threads=True)
         with unusable_if_unreadable(self.path):
             masks = {
                 name: pc.is_valid(pc.struct_field(witnesses.column(name), _WITNESS[name]))
@@ -153,7 +182,7 @@ class ParquetPart:
         start = 0
         found: dict[str, list[dict[str, Any]]] = {name: [] for name in masks}
         # nearly always they are the first of their row group, or of a group of their own
-        for table in self._stream(file, group, list(masks)) if masks else ():
+        for table in self._stream_rows(file, at, list(masks)) if masks else ():
             with unusable_if_unreadable(self.path):
                 for name, mask in masks.items():
                     here = mask.slice(start, table.num_rows)
@@ -179,9 +208,9 @@ class ParquetPart:
         leaves = self._leaves(action, columns, inner)
         table: pa.Table | None = None
         if leaves:
-            with self._open([group], leaves) as file:
+            with self._open(self.groups[group], leaves) as file:
                 table = self._read(file, group, leaves)
-        rows = self.metadata.row_group(group).num_rows
+        rows = self.num_rows(group)
         return (
             self._columns(rows, action, columns, table),
             self._inner(action, inner, table),
@@ -198,14 +227,15 @@ class ParquetPart:
         That fewer are there than the footer says is known only at their end."""
         inner = [path for path in extra if self._has_leaf(action, path)]
         leaves = self._leaves(action, columns, inner)
-        rows = self.metadata.row_group(group).num_rows
-        if not leaves:
-            for start in range(0, rows, ROWS_AT_ONCE):
-                end = min(start + ROWS_AT_ONCE, rows)
-                yield slice(start, end), self._columns(end - start, action, columns, None), {}
-            return
         start = 0
-        with self._open([group], leaves) as file:
+        if not leaves:
+            for rows in map(self._rows_at, self.groups[group]):
+                for left in range(rows, 0, -ROWS_AT_ONCE):
+                    end = start + min(left, ROWS_AT_ONCE)
+                    yield slice(start, end), self._columns(end - start, action, columns, None), {}
+                    start = end
+            return
+        with self._open(self.groups[group], leaves) as file:
             for table in self._stream(file, group, leaves):
                 end = start + table.num_rows
                 found = self._columns(table.num_rows, action, columns, table)
@@ -219,17 +249,24 @@ class ParquetPart:
         held = [(name,) for name in names if self.has(action, name)]
         return [".".join((action, *path)) for path in [*held, *inner]]
 
-    def read_keys(self, group: int, action: FileAction) -> tuple[pa.Table, pa.Table | None]:
+    def read_keys(
+        self, group: int, action: FileAction, *, whole: bool = False
+    ) -> tuple[pa.Table, pa.Table | None]:
         """The column `path` of a row group and, where any of its files has a deletion
-        vector, `deletion_vector`, of which only what its unique id is made of is there.
+        vector, `deletion_vector`, of which only what its unique id is made of is there
+        unless `whole`.
 
         Whether there is one is asked of the values: pyarrow ends the process where the
         statistics of a footer are broken, and a column of nulls costs nothing to read.
         """
         path = [f"{action}.path"]
-        unique = [f"{action}.deletionVector.{name}" for name in _VECTOR_KEY]
-        rows = self.metadata.row_group(group).num_rows
-        with self._open([group], [*path, *unique]) as file, unusable_if_unreadable(self.path):
+        inner = VECTOR_FIELDS if whole else _VECTOR_KEY
+        unique = [f"{action}.deletionVector.{name}" for name in inner]
+        rows = self.num_rows(group)
+        with (
+            self._open(self.groups[group], [*path, *unique]) as file,
+            unusable_if_unreadable(self.path),
+        ):
             vectors: pa.Table | None = None
             if rows <= ROWS_AT_ONCE:
                 # of a small group each call of the reader costs more than the values
@@ -249,7 +286,7 @@ class ParquetPart:
         """Whether any file of a row group has a deletion vector; see `read_keys`."""
         if not self.has(action, "deletionVector"):
             return False
-        with self._open([group], [f"{action}.deletionVector"]) as file:
+        with self._open(self.groups[group], [f"{action}.deletionVector"]) as file:
             return self._has_vectors(file, group, action)
 
     def _has_vectors(self, file: ParquetReader, group: int, action: FileAction) -> bool:
@@ -301,19 +338,26 @@ class ParquetPart:
             source.check_pages(groups, leaves)
             yield ParquetReader(source, self.metadata, buffered=True)
 
-    def _read(
-        self, file: ParquetReader, group: int, columns: list[str], *, use_threads: bool = False
+    def _read(self, file: ParquetReader, group: int, columns: list[str]) -> pa.Table:
+        """All of a group."""
+        # one call for all of them would not see that a column has too few values in one row
+        # group and as many too many in the next, and takes as long
+        found = [self._read_rows(file, at, columns) for at in self.groups[group]]
+        return found[0] if len(found) == 1 else pa.concat_tables(found)
+
+    def _read_rows(
+        self, file: ParquetReader, at: int, columns: list[str], *, use_threads: bool = False
     ) -> pa.Table:
-        """All of a row group; `use_threads` where no other group is read beside it."""
+        """All of one row group; `use_threads` where nothing else is read beside it."""
         with unusable_if_unreadable(self.path):
             table = file.read_group(
-                group,
+                at,
                 self.stored.leaves(self.metadata.schema, columns),
-                use_threads=use_threads or self.num_row_groups == 1,
+                use_threads=use_threads or self.num_groups == 1,
             )
             # Parquet does not promise that text is UTF-8
             table.validate(full=True)
-            if table.num_rows != self.metadata.row_group(group).num_rows:
+            if table.num_rows != self._rows_at(at):
                 raise unusable(self.path, _TOO_FEW)
             return table
 
@@ -321,11 +365,17 @@ class ParquetPart:
         self, file: ParquetReader, group: int, columns: list[str], at_once: int = ROWS_AT_ONCE
     ) -> Iterator[pa.Table]:
         """As `_read`, in pieces; to be gone through inside of `_open`."""
-        left = self.metadata.row_group(group).num_rows
+        for at in self.groups[group]:
+            yield from self._stream_rows(file, at, columns, at_once)
+
+    def _stream_rows(
+        self, file: ParquetReader, at: int, columns: list[str], at_once: int = ROWS_AT_ONCE
+    ) -> Iterator[pa.Table]:
+        left = self._rows_at(at)
         # a single column has nothing to do beside it
-        threads = self.num_row_groups == 1 and len(columns) > 1
+        threads = self.num_groups == 1 and len(columns) > 1
         leaves = self.stored.leaves(self.metadata.schema, columns)
-        for batch in file.stream_group(group, leaves, at_once, use_threads=threads):
+        for batch in file.stream_group(at, leaves, at_once, use_threads=threads):
             batch.validate(full=True)
             left -= batch.num_rows
             if left < 0:
@@ -349,21 +399,36 @@ def open_part(
             raise unusable(path, f"it has {length} bytes, and the checkpoint says {size}")
         source.check_footer()
         file = ParquetReader(source, buffered=True)
+        metadata = file.metadata
+        rows = [metadata.row_group(at).num_rows for at in range(metadata.num_row_groups)]
+        if not all(0 <= count < _MAX_ROWS for count in rows):
+            raise unusable(path, "its footer claims an impossible number of rows")
         part = ParquetPart(
             stored=stored,
             path=path,
             size=length,
-            metadata=file.metadata,
+            metadata=metadata,
             schema=file.schema,
+            groups=tuple(_together(rows)),
         )
-        for group in range(part.num_row_groups):
-            if not 0 <= part.metadata.row_group(group).num_rows < _MAX_ROWS:
-                raise unusable(path, "its footer claims an impossible number of rows")
         for action in COLUMNS:
             for field in _REQUIRED[action] if part.has(action) else ():
                 if not part.has(action, field):
                     raise unusable(path, f"it has no column {action}.{field}")
         return part
+
+
+def _together(rows: Sequence[int]) -> Iterator[range]:
+    """The places of row groups with so many rows each, neighbours in one as long as all are at
+    most `ROWS_AT_ONCE`."""
+    start, held = 0, 0
+    for at, count in enumerate(rows):
+        if at > start and held + count > ROWS_AT_ONCE:
+            yield range(start, at)
+            start, held = at, 0
+        held += count
+    if rows:
+        yield range(start, len(rows))
 
 
 def _rows_with(actions: pa.ChunkedArray, name: str) -> pa.ChunkedArray:

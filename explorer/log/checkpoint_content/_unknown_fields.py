@@ -99,7 +99,7 @@ def _stored_types(loaded: LoadedVersion, action: FileAction) -> dict[str, list[p
 
 def _is_filled(part: ParquetPart, action: FileAction, name: str) -> bool:
     """Whether any value is there: writers give columns to all that they know of."""
-    for group in range(part.num_row_groups):
+    for group in range(part.num_groups):
         _, leaves = part.read_group(group, action, [], [(name,)])
         values = leaves[(name,)]
         if values.null_count < len(values):

@@ -13,6 +13,7 @@ from explorer.log.actions.keys import MAY_BE_ABSOLUTE
 from explorer.log.plain_arrays import EMPTY, in_one_piece
 from explorer.log.reconcile.tail import Tail
 from explorer.log.text_bytes import may_begin_with
+from explorer.storage.parquet.decoding_memory import decoding_pool
 
 # scalars by way of an array: a plain string would make pyarrow import pandas
 _AT, _NUL = (string_column(["@", "\0"])[at] for at in range(2))
@@ -74,6 +75,22 @@ class GroupKeys:
 
     def among(self, keys: pa.ChunkedArray) -> pa.ChunkedArray:
         """Which rows have one of these keys."""
+        if self.vectored is None or self.vectors is None or len(keys) > _FEW_KEYS:
+            return self._exactly_among(keys)
+        # one look at every path rules nearly all rows out, with a vector or without
+        wanted = pa.chunked_array([*keys.chunks, *_paths_of_unique(keys).chunks], pa.string())
+        maybe = in_one_piece(pc.is_in(self.plain, value_set=wanted))
+        if not maybe.true_count:
+            return pa.chunked_array([maybe])
+        paths = self.plain.filter(maybe)
+        vectors = self.vectors.filter(maybe.filter(self.vectored))
+        few = GroupKeys(
+            paths=paths, plain=paths, vectored=self.vectored.filter(maybe), vectors=vectors
+        )
+        hits = in_one_piece(few._exactly_among(keys))
+        return pa.chunked_array([pc.replace_with_mask(maybe, maybe, hits)])
+
+    def _exactly_among(self, keys: pa.ChunkedArray) -> pa.ChunkedArray:
         hits = pc.is_in(self.plain, value_set=keys)
         if self.vectored is None:
             return hits
@@ -158,7 +175,12 @@ def keys_of_rows(rows: pa.Table, vectors: pa.Table | None) -> GroupKeys:
         return keys
     found = in_one_piece(vectors.column(_VECTOR))
     vectored = found.is_valid()
-    parts = [pc.struct_field(found, name).filter(vectored) for name in _UNIQUE]
+    # what is held goes where decoded columns are held: beside what is let go at once, it would
+    # keep twice its size of memory from being used again
+    pool = decoding_pool()
+    parts = [
+        pc.filter(pc.struct_field(found, name), vectored, memory_pool=pool) for name in _UNIQUE
+    ]
     return replace(
         keys, vectored=vectored, vectors=pa.StructArray.from_arrays(parts, names=_UNIQUE)
     )
@@ -171,12 +193,17 @@ def _among_vectored(
     maybe = paths.is_valid()
     if len(keys) <= _FEW_KEYS:
         # most paths are in no key with a vector, and need no text of their own
-        unique = keys.filter(pc.match_substring_regex(keys, _ID))
-        maybe = pc.is_in(paths, value_set=pc.replace_substring_regex(unique, _ID, ""))
+        maybe = pc.is_in(paths, value_set=_paths_of_unique(keys))
     if not maybe.true_count or vectors is None:
         return maybe
     found = keys_of_arrays(paths.filter(maybe), vectors.filter(maybe))
     return pc.replace_with_mask(maybe, maybe, pc.is_in(found, value_set=keys))
+
+
+def _paths_of_unique(keys: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The paths in those keys that have a unique id."""
+    unique = keys.filter(pc.match_substring_regex(keys, _ID))
+    return pc.replace_substring_regex(unique, _ID, "")
 
 
 def parts_of(

@@ -41,7 +41,7 @@ class LiveGroup:
         cls, action: FileAction, part: ParquetPart, group: int, mask: pa.ChunkedArray | None
     ) -> LiveGroup:
         """The rows that `mask` keeps of all of the row group."""
-        rows = count = int(part.metadata.row_group(group).num_rows)
+        rows = count = part.num_rows(group)
         if mask is not None:
             count = sum(flags.true_count for flags in mask.chunks)
         return cls(

@@ -90,11 +90,35 @@ class LogState:
 
         `columns` are names of `ADD_COLUMNS` or `REMOVE_COLUMNS`, or `num_records`.
         """
-        groups = [group for group in self._groups(action) if group.count]
-        yield from self._ahead(lambda group: self._read(group, action, columns).table, groups)
+        with self._lock:
+            found = self._live.get(action)
+        if found is None:
+            yield from self._first_tables(action, columns)
+        else:
+            groups = [group for group in found if group.count]
+            yield from self._ahead(lambda group: self._read(group, action, columns).table, groups)
         for rows in self._rows(action):
             if rows.num_rows:
                 yield select(rows, columns)
+
+    def _first_tables(self, action: FileAction, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Those of a checkpoint whose keys nobody has asked for yet: what is read for the keys
+        is not read once more for the answer."""
+
+        def look(at: tuple[ParquetPart, int]) -> tuple[LiveGroup, pa.Table | None]:
+            keys, vectors = self._keys_and_vectors(*at, action, whole=_VECTOR in columns)
+            live = self._mask(*at, action, keys)
+            if not live.count:
+                return live, None
+            return live, self._read(live, action, columns, keys=keys, vectors=vectors).table
+
+        looked: list[LiveGroup] = []
+        for live, rows in self._ahead(look, self._row_groups(action)):
+            looked.append(live)
+            if rows is not None:
+                yield rows
+        with self._lock:
+            self._live.setdefault(action, looked)
 
     def reduce_files(
         self,
@@ -262,12 +286,14 @@ class LogState:
                 (part, group)
                 for part in self._parts()
                 if part.has(action)
-                for group in range(part.num_row_groups)
+                for group in range(part.num_groups)
             ]
 
-    def _mask(self, part: ParquetPart, group: int, action: FileAction) -> LiveGroup:
-        held = self._group_keys(part, group, action)
-        mask = find_live(held, self._decided)
+    def _mask(
+        self, part: ParquetPart, group: int, action: FileAction, keys: GroupKeys | None = None
+    ) -> LiveGroup:
+        keys = self._group_keys(part, group, action) if keys is None else keys
+        mask = find_live(keys, self._decided)
         return LiveGroup.of(action, part, group, mask)
 
     def _has_plain_keys(self, part: ParquetPart, group: int) -> bool:
@@ -279,11 +305,18 @@ class LogState:
         return held is None and not part.has_vectors(group, "add")
 
     def _group_keys(self, part: ParquetPart, group: int, action: FileAction) -> GroupKeys:
+        return self._keys_and_vectors(part, group, action)[0]
+
+    def _keys_and_vectors(
+        self, part: ParquetPart, group: int, action: FileAction, *, whole: bool = False
+    ) -> tuple[GroupKeys, pa.Table | None]:
+        """The keys of a row group and, if they had to be read and it has any, its vectors."""
         if (held := self._cache.get(part, group, action)) is not None:
-            return held
-        held = keys_of_rows(*part.read_keys(group, action))
+            return held, None
+        paths, vectors = part.read_keys(group, action, whole=whole)
+        held = keys_of_rows(paths, vectors)
         self._cache.put(part, group, action, held)
-        return held
+        return held, vectors
 
     def _read_among(
         self,
@@ -316,13 +349,19 @@ class LogState:
         action: FileAction,
         columns: Sequence[str],
         leaves: Sequence[FieldPath] = (),
+        *,
+        keys: GroupKeys | None = None,
+        vectors: pa.Table | None = None,
     ) -> FileColumns:
-        wanted = self._wanted(live, action, columns, leaves)
-        read: tuple[pa.Table, dict[FieldPath, pa.ChunkedArray]] | None = None
-        if wanted.stored or wanted.further:
-            read = live.part.read_group(live.group, action, wanted.stored, wanted.further)
-        rows = live.part.metadata.row_group(live.group).num_rows
-        found = assemble(wanted, slice(0, rows), *(read or (None, {})))
+        """The live files of a row group, of which `keys` and whole `vectors` may be at hand."""
+        wanted = self._wanted(live, action, columns, leaves, keys)
+        table, inner = vectors, dict[FieldPath, pa.ChunkedArray]()
+        stored = [name for name in wanted.stored if vectors is None or name != _VECTOR]
+        if stored or wanted.further:
+            table, inner = live.part.read_group(live.group, action, stored, wanted.further)
+            if vectors is not None:
+                table = table.append_column(_VECTOR, vectors.column(_VECTOR))
+        found = assemble(wanted, slice(0, live.part.num_rows(live.group)), table, inner)
         return found if live.mask is None else found.only(live.mask)
 
     def _pieces(
@@ -376,12 +415,13 @@ class LogState:
         action: FileAction,
         columns: Sequence[str],
         leaves: Sequence[FieldPath],
+        keys: GroupKeys | None = None,
     ) -> WantedColumns:
         stored = [name for name in columns if name not in {"path", NUM_RECORDS}]
         further = [*leaves]
-        keys: GroupKeys | None = None
         if "path" in columns or _VECTOR in columns:
-            keys = self._group_keys(live.part, live.group, action)
+            if keys is None:
+                keys = self._group_keys(live.part, live.group, action)
             if _VECTOR in stored and not keys.has_vectors:
                 # reading nulls of five leaves takes as long as reading a column with values
                 stored.remove(_VECTOR)

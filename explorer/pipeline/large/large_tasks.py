@@ -20,6 +20,7 @@ from pyroaring import BitMap
 from explorer.log.actions.columns import COLUMNS, empty_table, schema_of
 from explorer.log.actions.fields import FileAction
 from explorer.log.checkpoint.parquet_part import ParquetPart, open_part
+from explorer.log.reconcile.key_columns import GroupKeys
 from explorer.log.reconcile.tail import EMPTY_TAIL
 from explorer.log.state.file_columns import FileColumns
 from explorer.log.state.key_cache import KeyCache
@@ -97,12 +98,14 @@ class PieceState(LogState):
         nothing = empty_table(schema_of(COLUMNS[action]))
         return nothing, self._given.get(action, nothing)
 
-    def _mask(self, part: ParquetPart, group: int, action: FileAction) -> Any:
-        live = super()._mask(part, group, action)
+    def _mask(
+        self, part: ParquetPart, group: int, action: FileAction, keys: GroupKeys | None = None
+    ) -> Any:
+        live = super()._mask(part, group, action, keys)
         positions = self._dead.get(action, {}).get(group)
         if positions is None:
             return live
-        stays = np.ones(part.metadata.row_group(group).num_rows, np.bool_)
+        stays = np.ones(part.num_rows(group), np.bool_)
         stays[BitMap.deserialize(positions).to_array()] = False
         mask = pa.chunked_array([pa.array(stays)])
         mask = mask if live.mask is None else pc.and_(mask, live.mask)
@@ -166,10 +169,10 @@ def build_pieces(parts: Sequence[ParquetPart]) -> tuple[Piece, ...]:
     for part in parts:
         groups: list[int] = []
         rows = 0
-        for group in range(part.num_row_groups):
+        for group in range(part.num_groups):
             groups.append(group)
-            rows += part.metadata.row_group(group).num_rows
-            if rows >= _ROWS_OF_A_TASK or group == part.num_row_groups - 1:
+            rows += part.num_rows(group)
+            if rows >= _ROWS_OF_A_TASK or group == part.num_groups - 1:
                 pieces.append(Piece(path=part.path, size=part.size, groups=tuple(groups)))
                 groups, rows = [], 0
     return tuple(pieces)

@@ -13,6 +13,7 @@ import pytest
 import explorer
 import explorer.inspect as look
 from explorer.errors import CorruptLogError
+from explorer.log.checkpoint import parquet_part
 from explorer.maintenance import Plan, plan_vacuum
 from tests.object_store import Bucket, Request, counts_of, open_counted, reads_of
 from tests.tables import (
@@ -282,7 +283,17 @@ def test_sidecars_are_requested_at_once(tmp_path: Path) -> None:
         assert snapshot.files(["path"]).num_rows == FILES + 5
 
 
-def test_row_groups_of_a_checkpoint_are_requested_at_once(tmp_path: Path) -> None:
+def test_small_row_groups_of_a_checkpoint_are_requested_together(tmp_path: Path) -> None:
+    bucket = _checkpointed(tmp_path / "t", "classic", rows_per_group=1000)
+    snapshot = open_counted(bucket).snapshot()
+    assert counts_of(bucket, lambda: snapshot.files(["path"])) == {"range": 1}
+    assert snapshot.num_files == FILES + 5
+
+
+def test_row_groups_of_a_checkpoint_are_requested_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_part, "ROWS_AT_ONCE", 1000)
     bucket = _checkpointed(tmp_path / "t", "classic", rows_per_group=1000)
     snapshot = open_counted(bucket).snapshot()
     with bucket.meeting(4, reads_of(".checkpoint.")):
