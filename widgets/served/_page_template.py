@@ -18,7 +18,7 @@ import panel as pn
 from tornado.web import StaticFileHandler
 
 from widgets.theme import DARK, LIGHT, read_script, read_style, render_tokens, static_folder
-from widgets.ui.live_html import share_style
+from widgets.ui.component import share_style
 
 TITLE = "Delta Explorer"
 
