@@ -39,6 +39,9 @@ def test_a_page_asks_for_no_style_sheet_and_a_view_comes_in_one_message(
     # its three questions are answered one by one, and whether the table is there still
     assert len(messages) <= 6
     assert [url for url in requests if ".css" in url] == []
+    # nor for scripts of which nothing is used
+    unused = ("bokeh-tables", "bokeh-gl", "bokeh-mathjax", "es-module-shims")
+    assert [url for url in requests if any(name in url for name in unused)] == []
 
 
 def test_a_card_without_anything_to_show_is_not_there(
