@@ -7,6 +7,7 @@ shows must be there when the cell ends, so work runs at once.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
@@ -17,7 +18,7 @@ from contextvars import Context
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeVar
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from bokeh.document import Document
 from bokeh.document.events import DocumentChangedEvent
@@ -225,6 +226,7 @@ class BackgroundRunner:
         self._held: list[Callable[[], None]] | None = []
         self._begun_later: list[Callable[[], None]] = []
         self._under_way = 0
+        _runners[document] = self
         _look_after_messages(self._loop)
 
     def release(self) -> None:
@@ -239,6 +241,11 @@ class BackgroundRunner:
         """Make ready what the browser is sent first; to be called before the page is built."""
         # the document keeps it
         FirstMessage(self._document, lambda: self._is_awaited and not self._under_way)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether work is under way."""
+        return self._under_way > 0
 
     def run(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
         """See `Runner.run`."""
@@ -292,6 +299,18 @@ class BackgroundRunner:
         """Whether the session is there and its browser has not asked for the page yet."""
         session = getattr(self._document.session_context, "session", None)
         return session is not None and session.connection_count == 0
+
+
+_runners: WeakKeyDictionary[Document, BackgroundRunner] = WeakKeyDictionary()
+
+
+async def wait_for_answers(document: Document, seconds: float) -> None:
+    """Until nothing is under way for the page of a document, but no longer than this."""
+    runner, ends = _runners.get(document), time.monotonic() + seconds
+    while time.monotonic() < ends:
+        if runner is None or not runner.is_busy:
+            return
+        await asyncio.sleep(0.005)
 
 
 def _change_at_once(change: Callable[[], None]) -> None:
