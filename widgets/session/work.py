@@ -18,7 +18,7 @@ from contextvars import Context
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeVar
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary, WeakSet, ref
 
 from bokeh.document import Document
 from bokeh.document.events import DocumentChangedEvent
@@ -226,7 +226,7 @@ class BackgroundRunner:
         self._held: list[Callable[[], None]] | None = []
         self._begun_later: list[Callable[[], None]] = []
         self._under_way = 0
-        _runners[document] = self
+        _runners[document] = ref(self)
         _look_after_messages(self._loop)
 
     def release(self) -> None:
@@ -301,15 +301,17 @@ class BackgroundRunner:
         return session is not None and session.connection_count == 0
 
 
-_runners: WeakKeyDictionary[Document, BackgroundRunner] = WeakKeyDictionary()
+_runners: WeakKeyDictionary[Document, ref[BackgroundRunner]] = WeakKeyDictionary()
+"""A runner holds its document, which would be there for ever if it were held here."""
 
 
 async def wait_for_answers(document: Document, seconds: float) -> None:
     """Until nothing is under way for the page of a document, but no longer than this."""
-    runner, ends = _runners.get(document), time.monotonic() + seconds
-    while time.monotonic() < ends:
-        if runner is None or not runner.is_busy:
+    known, ends = _runners.get(document), time.monotonic() + seconds
+    while known is not None and time.monotonic() < ends:
+        if (runner := known()) is None or not runner.is_busy:
             return
+        del runner  # nobody waits for a page that is given back
         await asyncio.sleep(0.005)
 
 
