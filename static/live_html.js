@@ -158,6 +158,20 @@ const let_scroll = (root) => {
   }
 }
 
+// Before the next frame, for all that was drawn for it: to ask how wide something is makes the
+// browser lay out the page at once.
+const unscrolled = new Set()
+const let_scroll_soon = (root) => {
+  if (unscrolled.size === 0) {
+    requestAnimationFrame(() => {
+      const roots = [...unscrolled]
+      unscrolled.clear()
+      roots.forEach(let_scroll)
+    })
+  }
+  unscrolled.add(root)
+}
+
 // ------------------------------------------------------------------------- files
 
 // A file comes in pieces, each asked for when the one before it has arrived.
@@ -304,6 +318,7 @@ export function render({model, el, view}) {
   names.hidden = true
   names.setAttribute("role", "listbox")
   names.setAttribute("aria-label", "Columns")
+  const host = el?.getRootNode()?.host
   let timer = null
   let revealed = null
   let landed = null
@@ -347,7 +362,9 @@ export function render({model, el, view}) {
     revealed = wanted?.dataset.reveal ?? null
     land()
     root.querySelectorAll("tbody").forEach((list) => rove(list, focused()))
-    let_scroll(root)
+    let_scroll_soon(root)
+    // a card that is there while it shows something
+    host?.toggleAttribute("data-empty", root.firstChild === null)
   }
 
   // Where a person goes on whose button or field is no longer there; a page that has just
@@ -476,7 +493,7 @@ export function render({model, el, view}) {
     window.removeEventListener(ZONE_CHANGED, on_zone)
     window.removeEventListener("pointerdown", on_press, true)
   })
-  const widths = new ResizeObserver(() => let_scroll(root))
+  const widths = new ResizeObserver(() => let_scroll_soon(root))
   widths.observe(root)
   model.on("remove", () => widths.disconnect())
   draw()

@@ -12,6 +12,9 @@
   globalThis.dxStyle = new CSSStyleSheet()
   globalThis.dxStyle.replaceSync(document.getElementById("dx-style").textContent)
 
+  // what Panel loads the modules of components by
+  globalThis.importShim = Object.assign((url) => import(url), {addImportMap: () => {}})
+
   const open = (is_open) => {
     root.dataset.drawer = is_open ? "open" : "closed"
     document.querySelector(".menu")?.setAttribute("aria-expanded", String(is_open))

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol
 
-import panel as pn
 import param
 
 from explorer.errors import DeltaError, Problem
@@ -40,7 +39,7 @@ from widgets.session.tables import Overview, TableService
 from widgets.state import BESIDE, VIEW_OF_A_VERSION, Address, HistoryState, Notice, PageState
 from widgets.text import cut, format_count
 from widgets.theme import DARK, LIGHT, read_box_style, render_tokens
-from widgets.ui.boxes import build_open_stack, build_slot, build_split
+from widgets.ui.boxes import Box, build_open_stack, build_slot, build_split
 
 
 class _Screen(Protocol):
@@ -395,7 +394,7 @@ def _complain(complaints: list[str]) -> Notice | None:
     )
 
 
-def build_plain(*children: Any) -> pn.Column:
+def build_plain(*children: Any) -> Box:
     """A page without a table, in a document that has the colours."""
     return _build_page(*children, tokens="")
 
@@ -403,8 +402,8 @@ def build_plain(*children: Any) -> pn.Column:
 _TOKENS = render_tokens(LIGHT, ":host") + render_tokens(DARK, ":host(.dx-dark)")
 
 
-def _build_page(*children: Any, tokens: str) -> pn.Column:
-    return pn.Column(
+def _build_page(*children: Any, tokens: str) -> Box:
+    return Box(
         *children,
         css_classes=["dx-page"],
         stylesheets=[tokens, read_box_style()],

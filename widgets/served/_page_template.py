@@ -18,7 +18,7 @@ import panel as pn
 from tornado.web import StaticFileHandler
 
 from widgets.theme import DARK, LIGHT, read_script, read_style, render_tokens, static_folder
-from widgets.ui.live_html import share_style
+from widgets.ui.component import share_style
 
 TITLE = "Delta Explorer"
 
@@ -36,8 +36,14 @@ _RANGES = {
 }
 """Roboto in parts by its characters: a browser asks for those that a page shows."""
 
-_UNUSED = re.compile(r"/bokeh-(?:gl|mathjax)\.min\.js\b")
-"""Nothing here is drawn by WebGL, and no text is a formula."""
+_UNUSED = re.compile(r"/bokeh-(?:gl|mathjax)\.min\.js\b|es-module-shims|esms-options")
+"""Nothing here is drawn by WebGL, no text is a formula, and every browser that is let in loads
+modules by itself: `static/page.js` takes the place of what does it for older ones."""
+
+_TABLES = re.compile(r"/bokeh-tables\.min\.js\b")
+_BOKEH = re.compile(r"/bokeh\.min\.js\b")
+_TAKEN = ("models/column", "models/reactive_esm")
+"""Of Panel's script what `static/plugins.js` takes, by the names that these modules have there."""
 
 
 def build_template(roots: Mapping[str, Any]) -> pn.Template:
@@ -52,6 +58,7 @@ def build_template(roots: Mapping[str, Any]) -> pn.Template:
         "component_style": read_style(),
         "component_script": read_script(),
         "needed": _needed,
+        "plugins": _read("plugins.js"),
     }
     for name, value in variables.items():
         template.add_variable(name, value)
@@ -75,9 +82,22 @@ class Fonts(StaticFileHandler):
         return 315_360_000 if self.get_argument("d", "") else 0
 
 
-def _needed(scripts: str) -> str:
-    """Bokeh's scripts, each on a line of its own, without those that nothing here needs."""
-    return "\n".join(line for line in scripts.splitlines() if not _UNUSED.search(line))
+def _needed(scripts: str) -> list[str]:
+    """The scripts of Bokeh and Panel, each on a line of its own, without those that nothing here
+    needs: those before `static/plugins.js` and those after it, or all where that is not to run."""
+    lines = [line for line in scripts.splitlines() if not _UNUSED.search(line)]
+    if not _can_take_few_models():
+        return ["\n".join(lines)]
+    lines = [line for line in lines if not _TABLES.search(line)]
+    end = 1 + max((at for at, line in enumerate(lines) if _BOKEH.search(line)), default=-1)
+    return ["\n".join(part) for part in (lines[:end], lines[end:])]
+
+
+@cache
+def _can_take_few_models() -> bool:
+    """Whether Panel's script names its modules as we know them; another Panel may not."""
+    script = (Path(pn.__file__).parent / "dist" / "panel.min.js").read_text(encoding="utf-8")
+    return all(f'"{name}":"' in script for name in _TAKEN)
 
 
 def _read(name: str) -> str:

@@ -27,12 +27,14 @@ from widgets.state import (
     parse_address,
     render_address,
 )
+from widgets.ui.component import share_style
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import render_problem
 
 
 def build_or_tell(build: Callable[[], pn.Template]) -> pn.Template:
     """What `build` makes; what goes wrong meanwhile is shown, not waited for."""
+    share_style(pn.state.curdoc)
     try:
         return build()
     except Exception as error:  # noqa: BLE001 - else the browser shows a spinner without end

@@ -13,19 +13,23 @@ import hashlib
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
 from bokeh.document import Document
+from bokeh.protocol.exceptions import ProtocolError
 from bokeh.server.tornado import BokehTornado
+from bokeh.util.token import get_session_id
 from panel.io.resources import Resources
-from panel.io.server import DocHandler, server_html_page_for_session
+from panel.io.server import DocHandler, WSHandler, server_html_page_for_session
 from panel.io.state import set_curdoc
 from panel.template.base import BaseTemplate
 from tornado.httputil import HTTPServerRequest
 from tornado.web import Application, GZipContentEncoding
 
 from widgets.served._page_template import TITLE
+from widgets.session.work import wait_for_answers
 
 WEBSOCKET_LEVEL = 4
 """A higher one takes the serving thread longer than what it saves."""
@@ -41,6 +45,9 @@ _HAS_SCRIPTS = "delta-explorer-scripts"
 _QUIET = 0.15
 _LONGEST_WAIT = 0.5
 """Seconds: a session waits no longer for a browser that asks for no script, and never longer."""
+
+_LONGEST_FOR_ANSWERS = 0.2
+"""Seconds: a page whose table takes longer to be read is shown without it first."""
 
 _MOST_KEPT = 64
 """Files; a page asks for ten."""
@@ -160,6 +167,19 @@ class PageInTwoParts(DocHandler):
         return not named and "Bokeh-Session-Id" not in self.request.headers
 
 
+class PatientSocket(WSHandler):
+    """Takes a browser up once the page that it will be sent has its first answers, which mostly
+    are there or come at once. What comes a moment later has to wait until the browser has drawn
+    the page without it, and is drawn after that."""
+
+    async def _async_open(self, token: str) -> None:
+        with suppress(ProtocolError):  # a session that there is not, or not yet
+            session = self.application_context.get_session(get_session_id(token))
+            if session.connection_count == 0:
+                await wait_for_answers(session.document, _LONGEST_FOR_ANSWERS)
+        await super()._async_open(token)
+
+
 async def _let_scripts_go(count: int) -> None:
     """Until the browser that was just sent the first part has the scripts that stand in it: to
     begin a session keeps the serving thread from sending them, and the browser from running
@@ -202,7 +222,8 @@ def remember_first_part(application: BokehTornado, build: Callable[[], BaseTempl
 
 
 def send_pages_in_two_parts(application: Application) -> None:
-    """Let every page of this server be answered so."""
+    """Let every page of this server be answered so, and its browser be taken up by a socket that
+    waits for its answers."""
+    own = {DocHandler: PageInTwoParts, WSHandler: PatientSocket}
     for rule in application.wildcard_router.rules:
-        if rule.target is DocHandler:
-            rule.target = PageInTwoParts
+        rule.target = own.get(rule.target, rule.target)

@@ -40,6 +40,40 @@ class Pace:
         return True
 
 
+class _Reports:
+    """Tells how far work is, the newest word of it, from `REPORT_SECONDS` after it began and no
+    more often than that; may be told from any thread. What is done sooner needs no word."""
+
+    def __init__(self, runner: Runner, report: Callable[[Progress], None]) -> None:
+        self._runner = runner
+        self._report = report
+        self._newest: Progress | None = None
+        self._is_timed = self._has_ended = False
+        self._pace = Pace(REPORT_SECONDS)
+
+    def told(self, progress: Progress) -> None:
+        """There is something new to tell."""
+        self._newest = progress
+        if not self._runner.is_background:
+            # whoever waits for the cell sees nothing else meanwhile
+            if self._pace.is_due(progress.label):
+                self._tell()
+        elif not self._is_timed:
+            self._is_timed = True
+            self._runner.post_later(REPORT_SECONDS, self._tell)
+
+    def end(self) -> None:
+        """The work has ended: there is an answer to look at."""
+        self._has_ended = True
+
+    def _tell(self) -> None:
+        # in this order: what is told meanwhile is told now, or sets a time of its own
+        self._is_timed = False
+        newest, self._newest = self._newest, None
+        if newest is not None and not self._has_ended:
+            self._report(newest)
+
+
 class Question:
     """Asks one thing at a time: a newer question takes the place of an open one, which is
     told to stop, and whose answer is dropped."""
@@ -80,35 +114,29 @@ class Question:
         def tell(known: Known) -> None:
             self._runner.post(partial(if_open(told), known))
 
-        watch = Watch(cancel=cancel)
-        if report is not None:
-            watch = Watch(progress=self._throttled(cancel, report), cancel=cancel)
+        reports = _Reports(self._runner, if_open(report or _say_nothing))
+
+        def to_end(change: Callable[[Any], None]) -> Callable[[Any], None]:
+            def end(answer: Any) -> None:
+                reports.end()
+                change(answer)
+
+            return end
 
         def begun() -> T:
             cancel.check()  # it may have waited for a thread, and nobody waits for it any more
-            return work(watch, tell)
+            return work(Watch(progress=report and reports.told, cancel=cancel), tell)
 
-        self._run(begun, if_open(done), if_open(failed))
+        self._run(begun, to_end(if_open(done)), to_end(if_open(failed)))
 
     def drop(self) -> None:
         """Nobody waits for the answer any more."""
         self._cancel.cancel()
         self._cancel = Cancel()
 
-    def _throttled(
-        self, cancel: Cancel, report: Callable[[Progress], None]
-    ) -> Callable[[Progress], None]:
-        pace = Pace(REPORT_SECONDS)
 
-        def tell(progress: Progress) -> None:
-            if cancel is self._cancel:
-                report(progress)
-
-        def told(progress: Progress) -> None:
-            if pace.is_due(progress.label):
-                self._runner.post(partial(tell, progress))
-
-        return told
+def _say_nothing(_: Progress) -> None:
+    pass
 
 
 def drop_all(runner: Runner) -> None:

@@ -7,6 +7,7 @@ shows must be there when the cell ends, so work runs at once.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
@@ -17,7 +18,7 @@ from contextvars import Context
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeVar
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet, ref
 
 from bokeh.document import Document
 from bokeh.document.events import DocumentChangedEvent
@@ -135,6 +136,10 @@ class Runner(Protocol):
         """Call `change`, from any thread, where the page may be changed."""
         ...
 
+    def post_later(self, seconds: float, change: Callable[[], None]) -> None:
+        """The same after some seconds, which pass beside the page."""
+        ...
+
     def when_drawn(self, begin: Callable[[], None]) -> None:
         """Call `begin`, which begins what can wait until the page has been drawn once; at once
         where it has been. To be called where the page may be changed."""
@@ -221,6 +226,7 @@ class BackgroundRunner:
         self._held: list[Callable[[], None]] | None = []
         self._begun_later: list[Callable[[], None]] = []
         self._under_way = 0
+        _runners[document] = ref(self)
         _look_after_messages(self._loop)
 
     def release(self) -> None:
@@ -235,6 +241,11 @@ class BackgroundRunner:
         """Make ready what the browser is sent first; to be called before the page is built."""
         # the document keeps it
         FirstMessage(self._document, lambda: self._is_awaited and not self._under_way)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether work is under way."""
+        return self._under_way > 0
 
     def run(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
         """See `Runner.run`."""
@@ -264,6 +275,11 @@ class BackgroundRunner:
         """See `Runner.post`; a page that was closed meanwhile is left alone."""
         self._loop.add_callback(self._announce, change)
 
+    def post_later(self, seconds: float, change: Callable[[], None]) -> None:
+        """See `Runner.post_later`."""
+        # only the loop itself may be told of a time from another thread
+        self._loop.add_callback(self._loop.call_later, seconds, self._announce, change)
+
     def when_drawn(self, begin: Callable[[], None]) -> None:
         """See `Runner.when_drawn`; a page without a browser never draws."""
         if self._held is None:
@@ -276,13 +292,32 @@ class BackgroundRunner:
         if self._held is not None and (self._held or not self._is_awaited):
             self._held.append(change)
         elif self._document.session_context is not None:
-            self._document.add_next_tick_callback(change)
+            self._document.add_next_tick_callback(partial(_change_at_once, change))
 
     @property
     def _is_awaited(self) -> bool:
         """Whether the session is there and its browser has not asked for the page yet."""
         session = getattr(self._document.session_context, "session", None)
         return session is not None and session.connection_count == 0
+
+
+_runners: WeakKeyDictionary[Document, ref[BackgroundRunner]] = WeakKeyDictionary()
+"""A runner holds its document, which would be there for ever if it were held here."""
+
+
+async def wait_for_answers(document: Document, seconds: float) -> None:
+    """Until nothing is under way for the page of a document, but no longer than this."""
+    known, ends = _runners.get(document), time.monotonic() + seconds
+    while known is not None and time.monotonic() < ends:
+        if (runner := known()) is None or not runner.is_busy:
+            return
+        del runner  # nobody waits for a page that is given back
+        await asyncio.sleep(0.005)
+
+
+def _change_at_once(change: Callable[[], None]) -> None:
+    with in_order():
+        change()
 
 
 STUCK_SECONDS = 0.5
@@ -339,11 +374,18 @@ class InlineRunner:
         """See `Runner.post`."""
         change()
 
+    def post_later(self, seconds: float, change: Callable[[], None]) -> None:
+        """See `Runner.post_later`; nothing can come later here."""
+        del seconds
+        change()
+
     when_drawn = post
 
 
 def in_order() -> AbstractContextManager[None]:
-    """Send the changes of Bokeh's models in one line with those of Panel's components.
+    """Send the changes of Bokeh's models in one line with those of Panel's components, and all that
+    are made within it in one message: each message costs the server three calls of the system and
+    the browser a turn of its own.
 
     While a browser is slow to take what it is sent, Panel queues its messages and
     Bokeh does not: a change of a plot would overtake the message that brings the

@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, BinaryIO
 from uuid import uuid4
-from weakref import WeakSet
 
-import panel as pn
 import param
 from bokeh.document import Document
 
 from widgets.markup import NOTHING, Markup
 from widgets.theme import read_script, read_style
-from widgets.ui.component import Component
+from widgets.ui.component import Component, is_shared
 
 LOG = logging.getLogger(__name__)
 Handler = Callable[[str], object]
@@ -44,15 +42,6 @@ class _Download:
     content: BinaryIO
 
 
-_SHARING: WeakSet[Document] = WeakSet()
-
-
-def share_style(document: Document | None) -> None:
-    """The page of this document has the style sheet and the script of all components."""
-    if document is not None:
-        _SHARING.add(document)
-
-
 class StyledComponent(Component):
     """A component in the look of the page. In a notebook, or in a Panel app of somebody else, it
     carries style sheet and script; a page of ours has both once, see `static/page.html`: `_here`
@@ -67,16 +56,10 @@ class StyledComponent(Component):
         return str(super()._render_esm(compiled, server))
 
     def _script_of(self, doc: Document | None, /) -> str:
-        return self._here if doc in _SHARING else ""
+        return self._here if is_shared(doc) else ""
 
-    def _process_param_change(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Without the sheets of Panel's own components, too, of which there is nothing in these.
-
-        Not in `_get_properties`: what a design asks for brings the sheets once more."""
-        properties: dict[str, Any] = super()._process_param_change(params)
-        if "stylesheets" in properties and pn.state.curdoc in _SHARING:
-            properties["stylesheets"] = [one for one in self.stylesheets if one != read_style()]
-        return properties
+    def _own_sheets(self) -> list[str]:
+        return [one for one in super()._own_sheets() if one != read_style()]
 
 
 # a page has some twenty of them, each with its own copy of thirty parameters else

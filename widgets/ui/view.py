@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -352,9 +351,7 @@ class View(Generic[Q, A]):
                 self._draw()
 
         self._waiting = speak_up
-        timer = threading.Timer(QUIET_SECONDS, lambda: self._runner.post(speak_up))
-        timer.daemon = True
-        timer.start()
+        self._runner.post_later(QUIET_SECONDS, speak_up)
 
     def _tell(self, sentence: str) -> None:
         self._told = _render_lead(sentence)

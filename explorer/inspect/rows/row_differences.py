@@ -108,16 +108,18 @@ def _named(names: Sequence[str]) -> str:
     return f"{shown} and {more:,} more" if more > 0 else shown
 
 
-def row_differences(
+def row_differences(  # noqa: PLR0913 - what is known already, among what can be set
     older: Snapshot,
     newer: Snapshot,
     key: Sequence[str] | None = None,
     *,
     most_bytes: int = MOST_BYTES,
+    files: FileChanges | None = None,
     progress: ProgressCallback | None = None,
     cancel: Cancel | None = None,
 ) -> RowDifferences:
-    """The rows that differ, by reading the files that differ.
+    """The rows that differ, by reading the files that differ: `files`, where it is known already
+    what `explorer.diff(older, newer).files` says.
 
     The same row is known again by its row id where one table tracks rows in both versions, else
     by the columns `key`, else by the first column that is named like a key and has no value twice
@@ -134,7 +136,8 @@ def row_differences(
             reason="The same row is looked for by the values of its key.",
             remedy=f"Choose from {', '.join([*shared.values()][:12])}.",
         )
-    files = diff(older, newer, progress=progress, cancel=cancel).files
+    if files is None:
+        files = diff(older, newer, progress=progress, cancel=cancel).files
     sides = (_files_of(files, older, "removed"), _files_of(files, newer, "added"))
     size = sum(sum_of(some.column("size")) for some in sides)
     tracked = _are_tracked(older, newer)

@@ -175,14 +175,15 @@ def _changed_bytes(changes: FileChanges) -> int:
 
 
 def read_row_differences(
-    settings: Settings, key: Sequence[str], watch: Watch
+    settings: Settings, files: FileChanges, key: Sequence[str], watch: Watch
 ) -> look.RowDifferences:
-    """The rows that differ, by reading the files that differ; `key` are the columns by which a row
-    is the same one, none where they are to be found."""
+    """The rows that differ, by reading the `files` that differ; `key` are the columns by which a
+    row is the same one, none where they are to be found."""
     return look.row_differences(
         settings.older,
         settings.newer,
         key=list(key) or None,
+        files=files,
         progress=watch.progress,
         cancel=watch.cancel,
     )

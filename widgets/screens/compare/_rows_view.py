@@ -3,9 +3,10 @@ demand."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import explorer.inspect as look
+from explorer.comparison.file_changes import FileChanges
 from explorer.inspect.rows.row_differences import MOST_BYTES, ROW_ID
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.compare._ask import Files, Opened, read_row_differences
@@ -25,11 +26,12 @@ from widgets.ui.view import Offer, Pane, Request, View, Words
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows of two versions; `estimate` is what statistics say of them, and `num_bytes` how
-    much the files hold that differ. `key` are the columns that were typed, by which a row is the
-    same one."""
+    """The rows of two versions; `changes` are the files that differ, `estimate` is what statistics
+    say of the rows, and `num_bytes` how much these files hold. `key` are the columns that were
+    typed, by which a row is the same one."""
 
     opened: Opened
+    changes: FileChanges = field(compare=False)
     estimate: Markup
     num_bytes: int
     key: tuple[str, ...] = ()
@@ -47,12 +49,12 @@ class RowPart:
                 return None
             by = build_row_rows(found.rows)
             table = render_table("Rows by what changed them", ROW_COLUMNS, by)
-            return _Rows(opened, table, found.bytes_to_read)
+            return _Rows(opened, found.changes, table, found.bytes_to_read)
 
         shown: Request[_Rows, look.RowDifferences] = Request(
             question=rows,
             read=lambda asked, watch, _: read_row_differences(
-                asked.opened.settings, asked.key, watch
+                asked.opened.settings, asked.changes, asked.key, watch
             ),
             words=_READING,
             offer=Offer(action="differences", render=_offer_differences),

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
-from panel import Column as Box
 
 import explorer.inspect as look
 from widgets.markup import NOTHING, Markup, html
@@ -44,7 +43,7 @@ class SchemaHistoryView:
         self._state = state
         pane = Pane(_render, head=_render_head, noun="changes", export=_export)
         self._view = View(services, state, "schema", _REQUEST, pane)
-        self.card: Box = build_card(pane.live)
+        self.card = build_card(pane.live)
         pane.live.on("commit", self._choose)
 
     def show(self, service: TableService) -> None:

@@ -32,7 +32,7 @@ from widgets.session.work import in_order
 from widgets.state import HistoryState, PageState
 from widgets.text import cut, format_count, format_many
 from widgets.theme import DARK, LIGHT, Palette
-from widgets.ui.boxes import build_card
+from widgets.ui.boxes import build_box
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import render_waiting
 
@@ -69,7 +69,7 @@ class TimelineView:
         self._plot: Timeline | None = None
         self._pane = pn.pane.Bokeh(None, sizing_mode="stretch_width", margin=(4, 0, 0, 0))
         self._sums = RangePart(state, history)
-        self.panel = build_card(self._head, self._pane, self._sums.panel, self._foot)
+        self.panel = build_box("dx-card", self._head, self._pane, self._sums.panel, self._foot)
         self._listen()
 
     def _listen(self) -> None:

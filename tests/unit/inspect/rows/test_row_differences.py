@@ -42,6 +42,21 @@ def differences(feed: Feed, older: int, newer: int, **options: Any) -> look.RowD
     return look.row_differences(table.snapshot(older), table.snapshot(newer), **options)
 
 
+def test_files_that_are_compared_already_are_not_compared_again(
+    feed: Feed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = explorer.open_table(feed.folder.root)
+    older, newer = table.snapshot(1), table.snapshot(3)
+    files = explorer.diff(older, newer).files
+    expected = look.row_differences(older, newer)
+
+    def compare(*_: Any, **__: Any) -> None:
+        raise AssertionError("they were compared again")
+
+    monkeypatch.setattr("explorer.inspect.rows.row_differences.diff", compare)
+    assert look.row_differences(older, newer, files=files) == expected
+
+
 def test_rows_stand_side_by_side_and_rewritten_ones_are_none(feed: Feed) -> None:
     found = differences(feed, 1, 3)
     assert found.inserted.to_pylist() == [{"id": 5, "v": "e"}]

@@ -17,7 +17,7 @@ from bokeh.document import Document
 from bokeh.document.events import SessionCallbackAdded
 from bokeh.models import Column, Div
 
-from widgets.session.work import BackgroundRunner, InlineRunner, Pool
+from widgets.session.work import BackgroundRunner, InlineRunner, Pool, wait_for_answers
 
 
 class Served:
@@ -240,5 +240,24 @@ def test_what_can_wait_begins_once_the_page_is_drawn() -> None:
         assert begun == ["early", "late"]
         InlineRunner().when_drawn(lambda: begun.append("here"))
         assert begun[-1] == "here"
+
+    play(scene)
+
+
+def test_a_browser_is_taken_up_once_nothing_is_under_way_or_after_a_while() -> None:
+    async def scene() -> None:
+        document, may_end = Document(), threading.Event()
+        await wait_for_answers(document, 60)  # a page that works for nobody
+        runner = BackgroundRunner(document)
+        opened(document)
+        await wait_for_answers(document, 60)
+        runner.run(may_end.wait, lambda _: None, lambda _: None)
+        begun = time.monotonic()
+        await wait_for_answers(document, 0.05)
+        assert time.monotonic() - begun >= 0.05
+        assert runner.is_busy
+        may_end.set()
+        await wait_for_answers(document, 60)
+        assert not runner.is_busy
 
     play(scene)

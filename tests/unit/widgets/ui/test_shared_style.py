@@ -9,8 +9,10 @@ import pytest
 from bokeh.document import Document
 from panel.io.state import set_curdoc
 
-from widgets.theme import read_style
-from widgets.ui.live_html import LiveHtml, share_style
+from widgets.theme import read_box_style, read_style
+from widgets.ui.boxes import build_card, build_filled_card
+from widgets.ui.component import share_style
+from widgets.ui.live_html import LiveHtml
 
 
 class Context:
@@ -45,3 +47,25 @@ def test_a_script_is_named_by_what_it_is_so_that_a_browser_runs_it_as_it_stands(
             names.append(LiveHtml().get_root(document).bundle)
     assert names[0] == names[1] != names[2]
     assert None not in names
+
+
+@pytest.mark.parametrize("is_ours", [True, False], ids=["ours", "of somebody else"])
+def test_a_box_of_our_page_asks_for_no_style_sheet_of_panel(is_ours: bool) -> None:
+    document, context = Document(), Context()
+    document._session_context = ref(context)  # type: ignore[assignment]
+    with set_curdoc(document):
+        if is_ours:
+            share_style(document)
+        card = build_card(LiveHtml(), LiveHtml())
+        model = card.get_root(document)
+        card.css_classes = ["dx-card", "dx-second"]
+    assert (model.stylesheets == [read_box_style()]) is is_ours
+    assert model.css_classes == ["dx-card", "dx-second"]
+
+
+def test_a_part_that_is_alone_in_its_card_is_the_card() -> None:
+    alone, filled = LiveHtml(css_classes=["mine"]), LiveHtml()
+    assert build_card(alone, place="dx-second") is alone
+    assert alone.css_classes == ["mine", "dx-card", "dx-second"]
+    assert build_filled_card(filled) is filled
+    assert filled.css_classes == ["dx-card", "dx-filled"]

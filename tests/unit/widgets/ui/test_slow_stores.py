@@ -114,6 +114,11 @@ class Threads:
     def post(self, change: Callable[[], None]) -> None:
         self._changes.put(change)
 
+    def post_later(self, seconds: float, change: Callable[[], None]) -> None:
+        timer = threading.Timer(seconds, self.post, [change])
+        timer.daemon = True
+        timer.start()
+
     def until(self, holds: Callable[[], bool]) -> None:
         """Make the changes that come until something holds."""
         deadline = time.monotonic() + PATIENCE

@@ -199,6 +199,9 @@ class Later:
     def post(self, change: object) -> None:
         change()  # type: ignore[operator]
 
+    def post_later(self, _: float, change: object) -> None:
+        self.post(change)
+
     def go_on(self) -> None:
         for work, done, failed in self.waiting:  # type: ignore[misc]
             self.inline.run(work, done, failed)
