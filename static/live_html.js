@@ -193,7 +193,8 @@ const take_piece = (model, {file, name, type, data, is_last}) => {
 // ------------------------------------------------------------------------ local times
 
 // Times are in UTC until somebody asks for those of their own clock, by the zone in the head of
-// a column; that holds for all that is shown, and for the next visit.
+// a column or in the header of the page; that holds for all that is said, and for the next visit.
+// What the rows of a table hold, and what is code, stays as it is written.
 const LOCAL_KEY = "dx-local-times"
 const ZONE_CHANGED = "dx-zone-changed"
 
@@ -208,8 +209,39 @@ const local_text = (at, has_seconds) => {
   return `${day} ${two(at.getHours())}:${two(at.getMinutes())}${has_seconds ? `:${two(at.getSeconds())}` : ""}`
 }
 
+const offset_text = (at) => {
+  const minutes = -at.getTimezoneOffset()
+  const size = Math.abs(minutes)
+  return `UTC${minutes < 0 ? "\u2212" : "+"}${two(Math.floor(size / 60))}:${two(size % 60)}`
+}
+
+const MOMENT = /\b(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d)?)(\.\d+)? UTC\b/g
+const AS_WRITTEN = ".dx-grid, .dx-mono, code, pre, textarea, time"
+const moments = new WeakMap()  // a node of text: what it says in UTC, and what is shown
+
+const localized = (text) => text.replace(MOMENT, (written, day, clock, fraction = "") => {
+  const at = new Date(`${day}T${clock}Z`)
+  return isNaN(at) ? written : `${local_text(at, clock.length > 5)}${fraction} ${offset_text(at)}`
+})
+
+let was_local = false
+const show_moments = (root, is_local) => {
+  if (!is_local && !was_local) { return }
+  was_local = true
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT)
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+    const held = moments.get(node)
+    const utc = held?.shown === node.data ? held.utc : node.data
+    if (!utc.includes(" UTC") || node.parentElement.closest(AS_WRITTEN) !== null) { continue }
+    const shown = is_local ? localized(utc) : utc
+    if (node.data !== shown) { node.data = shown }
+    moments.set(node, {utc, shown})
+  }
+}
+
 const show_times = (root) => {
   const is_local = wants_local()
+  show_moments(root, is_local)
   for (const element of root.querySelectorAll("time[datetime]")) {
     const utc = element.getAttribute("datetime")
     const [, clock] = utc.split("T")

@@ -22,6 +22,18 @@ const save = (blob, name) => {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000)
 }
 
+// ------------------------------------------------------------------------ local times
+
+// `live_html.js` shows them so.
+const LOCAL_KEY = "dx-local-times"
+const ZONE_CHANGED = "dx-zone-changed"
+
+const is_local = () => { try { return localStorage.getItem(LOCAL_KEY) === "1" } catch { return false } }
+const change_zone = () => {
+  try { localStorage.setItem(LOCAL_KEY, is_local() ? "0" : "1") } catch { return }
+  window.dispatchEvent(new Event(ZONE_CHANGED))
+}
+
 // ---------------------------------------------------------------------- the picture
 
 const visible = (node) => { const box = node.getBoundingClientRect(); return box.width > 0 && box.height > 0 }
@@ -273,6 +285,7 @@ export function render({model, el}) {
     if (entry.action === "copy") { copy(entry.value) }
     else if (entry.action === "link") { copy(window.location.href) }
     else if (entry.action === "picture") { picture() }
+    else if (entry.action === "zone") { change_zone() }
     else { model.send_msg({action: entry.action, value: entry.value ?? ""}) }
   }
   const palette = build_palette(model, choose)
@@ -290,7 +303,15 @@ export function render({model, el}) {
   reload.addEventListener("click", () => model.send_msg({action: "reload", value: ""}))
   const theme = element("button", {type: "button", class: "dx-icon dx-mode", "aria-label": "Light or dark", title: "Light or dark"})
   theme.addEventListener("click", () => model.send_msg({action: "theme", value: ""}))
-  root.append(say, shot, find, reload, theme, palette.dialog)
+  const zone = element("button", {type: "button", class: "dx-clock", "data-own": "", title: "Show local time, or UTC again"})
+  const show_zone = () => {
+    zone.textContent = is_local() ? "Local time" : "UTC"
+    zone.setAttribute("aria-pressed", String(is_local()))
+  }
+  show_zone()
+  zone.addEventListener("click", change_zone)
+  window.addEventListener(ZONE_CHANGED, show_zone)
+  root.append(say, zone, shot, find, reload, theme, palette.dialog)
 
   const on_key = (event) => {
     if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) { return }
@@ -319,6 +340,7 @@ export function render({model, el}) {
 
   model.on("remove", () => {
     clearInterval(beat)
+    window.removeEventListener(ZONE_CHANGED, show_zone)
     window.removeEventListener("keydown", on_key, true)
     for (const name of ["pointermove", "keydown"]) { window.removeEventListener(name, stir) }
     document.removeEventListener("visibilitychange", turn)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from urllib.parse import parse_qs, parse_qsl, urlencode
 
 import param
@@ -157,6 +157,10 @@ def parse_address(search: str) -> tuple[Address, list[str]]:
         view = VIEWS[0]
     table = last("table").strip()
     return Address(table=table, version=version, view=view, older=older, **texts), complaints
+
+
+LISTED: Final = "?table="
+"""The address of the list of tables, also where the server begins with the only one."""
 
 
 def parse_version(text: str) -> int | None:

@@ -16,7 +16,7 @@ from widgets.ui.live_html import StyledComponent
 class Entry:
     """One line of the palette. Its texts are shown as text, and need no escaping.
 
-    `action` is one of the browser's own (`copy`, `link`, `picture`) or one that `on`
+    `action` is one of the browser's own (`copy`, `link`, `picture`, `zone`) or one that `on`
     answers; an entry that is `first` stands before those that are always there.
     """
 

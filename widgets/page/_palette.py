@@ -25,6 +25,7 @@ _ALWAYS = (
     Entry(kind="Do", label="Refresh", action="reload", hint="look at the table again"),
     Entry(kind="Do", label="Light or dark theme", action="theme", hint="colours"),
     Entry(kind="Do", label="Save a picture of this view", action="picture", hint="PNG"),
+    Entry(kind="Do", label="Show local time, or UTC again", action="zone"),
     Entry(kind="Do", label="Older version", action="step", value="-1", hint="Left"),
     Entry(kind="Do", label="Newer version", action="step", value="1", hint="Right"),
     Entry(kind="Do", label="Latest version", action="latest", hint="newest"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -21,6 +21,7 @@ from widgets.session.page_services import PageServices
 from widgets.session.work import unexpected
 from widgets.state import (
     ADDRESSED,
+    LISTED,
     Address,
     Notice,
     PageState,
@@ -99,10 +100,12 @@ def _open_address(
     explorer: Explorer, state: PageState, bar: AddressBar, services: PageServices
 ) -> None:
     """Go where the page's link leads."""
-    wanted, complaints = parse_address(_asked_for())
-    table = wanted.table or _only(services.offered)
+    asked = f"?{_asked_for()}"
+    wanted, complaints = parse_address(asked)
+    is_listed = asked == LISTED
+    table = wanted.table or ("" if is_listed else _only(services))
     if not table:
-        bar.write("")
+        bar.write(LISTED if is_listed else "")
     elif any(
         comes_from_elsewhere(current_request(), place, services) for place in (table, wanted.other)
     ):
@@ -112,9 +115,10 @@ def _open_address(
         explorer.open(replace(wanted, table=table), complaints)
 
 
-def _only(tables: Sequence[str]) -> str:
+def _only(services: PageServices) -> str:
     """The table to begin with where there is no choice."""
-    return tables[0] if len(tables) == 1 else ""
+    offered = services.offered
+    return offered[0] if len(offered) == 1 and services.summaries is None else ""
 
 
 _FROM_ELSEWHERE = Notice(

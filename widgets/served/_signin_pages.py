@@ -4,6 +4,7 @@ a font or a picture from anywhere."""
 from __future__ import annotations
 
 from widgets.markup import NOTHING, Markup, html, style_sheet
+from widgets.state import LISTED
 from widgets.text import cut
 from widgets.theme import DARK, LIGHT, render_tokens
 
@@ -78,9 +79,10 @@ def render_not_found(path: str, home: str) -> Markup:
         "There is no such page",
         html(
             "<p>This server has nothing at <code>{}</code>.</p>"
-            '<p class="more"><a href="{}">To the tables</a></p>',
+            '<p class="more"><a href="{}{}">To the tables</a></p>',
             cut(path, 200),
             home,
+            LISTED,
         ),
     )
 

@@ -18,6 +18,7 @@ from widgets.text import (
     format_age,
     format_bytes,
     format_count,
+    format_many,
     format_time,
 )
 from widgets.ui.pieces import SEVERITY_TONES
@@ -27,14 +28,15 @@ PENDING = "\N{HORIZONTAL ELLIPSIS}"
 
 CATALOG_COLUMNS = (
     Column(key="name", label="Table", sortable=True),
-    Column(key="version", label="Version", align="right", sortable=True),
+    Column(key="health", label="Finding", sortable=True),
+    Column(key="saved", label="Files to save", align="right", sortable=True),
     Column(key="age", label="Last commit", align="right", sortable=True),
+    Column(key="version", label="Version", align="right", sortable=True),
     Column(key="files", label="Files", align="right", sortable=True, wide=True),
     Column(key="size", label="Size", align="right", sortable=True, wide=True),
-    Column(key="saved", label="Files to save", align="right", sortable=True),
-    Column(key="health", label="Finding", sortable=True, wraps=True),
     Column(key="place", label="Place", mono=True, wide=True, sortable=True),
 )
+"""What decides first: the last ones are out of sight where the page is narrow."""
 
 _RANK = {"error": 0, "warning": 1, "note": 2}
 
@@ -126,14 +128,14 @@ def build_summary_row(summary: Any, now: datetime) -> Row:
         value=summary.shown,
         cells=(
             Cell(text=cut(summary.name, 60), title=summary.shown),
-            _figure(summary.version, format_count, missing),
+            _health(summary),
+            _figure(summary.files_saved, format_count, missing),
             Cell(text=format_age(when, now) if when else missing, muted=when is None,
                  title=format_time(when) if when else None),
+            _figure(summary.version, format_count, missing),
             _figure(summary.num_files, format_count, missing),
             _figure(summary.size_in_bytes, format_bytes, missing),
-            _figure(summary.files_saved, format_count, missing),
-            _health(summary),
-            Cell(text=cut_middle(summary.shown, 44), title=summary.shown, muted=True),
+            Cell(text=cut_middle(summary.shown, 28), title=summary.shown, muted=True),
         ),
     )  # fmt: skip
 
@@ -158,22 +160,24 @@ def _figure(value: int | None, render: Callable[[int], str], missing: str) -> Ce
 
 
 def _health(summary: Any) -> Cell:
+    """The worst in a word, and the kinds of all that was found; the sentence is shown on hover."""
     if summary.is_waiting:
         return Cell(text=PENDING, muted=True)
     if summary.problem is not None:
         said = f"{summary.problem.problem} {summary.problem.reason}"
-        return Cell(text=cut(summary.problem.problem, 64), title=cut(said, 600), tone="gone")
-    if summary.severity is None and summary.findings:
-        return Cell(text=", ".join(summary.findings), tone="none")
+        return Cell(text=UNREADABLE, title=cut(said, 600), tone="gone")
+    kinds = ", ".join(summary.findings)
     if summary.severity is None:
-        return Cell(text="nothing is wrong", muted=True, tone="good")
-    more = (summary.num_findings or 1) - 1
-    tail = f" (and {more} more)" if more else ""
-    return Cell(
-        text=f"{summary.severity}: {cut(summary.finding, 52)}{tail}",
-        title=cut(summary.finding, 600),
-        tone=SEVERITY_TONES.get(summary.severity, "none"),
-    )
+        return Cell(text=kinds, tone="none") if kinds else _NOTHING_WRONG
+    tone = SEVERITY_TONES.get(summary.severity, "none")
+    title = cut(summary.finding, 600)
+    if summary.severity == "note":
+        text = kinds or format_many(summary.num_findings or 1, "note")
+        return Cell(text=text, title=title, tone=tone, muted=not kinds)
+    return Cell(text=f"{summary.severity}: {kinds}", title=title, tone=tone)
+
+
+_NOTHING_WRONG = Cell(text="nothing is wrong", muted=True, tone="good")
 
 
 def _gravity(summary: Any) -> int | None:

@@ -18,7 +18,7 @@ from widgets.screens.start._parts import (
     sum_up,
 )
 from widgets.session.page_services import PageServices
-from widgets.state import PageState
+from widgets.state import LISTED, PageState
 from widgets.text import cut, cut_middle, format_count, last_part
 from widgets.ui.boxes import build_filled_card, build_stack
 from widgets.ui.live_html import LiveHtml
@@ -67,7 +67,7 @@ class Picker:
         is_searching = summaries is not None and summaries.progress is not None
         listed = NOTHING
         if len(choices) > 1 or is_searching:
-            listed = html('<a href="./">All tables</a>')
+            listed = html('<a href="./{}">All tables</a>', LISTED)
         chosen = NOTHING
         if current and len(choices) > 1:
             listed_ones = choices[:MOST_CHOICES]

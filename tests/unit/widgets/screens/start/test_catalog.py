@@ -291,8 +291,23 @@ def test_unknown_figures_are_not_zero() -> None:
     waiting = [cell.text for cell in build_summary_row(ROWS[2], now).cells]
     failed = [cell.text for cell in build_summary_row(ROWS[3], now).cells]
     assert waiting[1:7] == ["\N{HORIZONTAL ELLIPSIS}"] * 6
-    assert failed[1:3] == ["unknown", "unknown"]
-    assert failed[6] == "nothing is wrong"
+    assert failed[1] == "nothing is wrong"
+    assert failed[2:4] == ["unknown", "unknown"]
+
+
+def test_a_finding_is_a_few_words_and_its_sentence_is_there_on_demand() -> None:
+    sentence = "The commits of versions 3 to 7 are missing, and no checkpoint stands in for them."
+    kinds = ("gap in the commits", "small files")
+    common = {"shown": "/a", "name": "a", "finding": sentence, "num_findings": 2}
+
+    def told(**more: Any) -> tuple[str, str | None]:
+        summary = TableSummary(**common, is_waiting=False, **more)  # type: ignore[arg-type]
+        cell = build_summary_row(summary, datetime(2026, 11, 1, tzinfo=UTC)).cells[1]
+        return cell.text, cell.title
+
+    assert told(severity="error", findings=kinds) == (f"error: {', '.join(kinds)}", sentence)
+    assert told(severity="note", findings=kinds[1:]) == ("small files", sentence)
+    assert told(severity="note") == ("2 notes", sentence)
 
 
 def test_the_sum_counts_what_is_wrong() -> None:
