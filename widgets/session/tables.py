@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import pyarrow as pa
 
@@ -111,6 +111,10 @@ class FileDetails:
     columns: Mapping[FieldNames, FieldNames] = field(default_factory=dict)
 
 
+MANY_COMMITS: Final = 4_096
+"""So many take longer to be read than a person waits for a part of them."""
+
+
 class _Kept(Generic[K, V]):
     """The answers used last, each computed once even when two threads ask; while one is being
     computed, the others are given all the same."""
@@ -146,6 +150,15 @@ class _Kept(Generic[K, V]):
             with self._lock:
                 del self._under_way[key]
             mine.set()
+
+    def wait(self, cancel: Cancel | None) -> None:
+        """Wait until what is being computed now has been."""
+        with self._lock:
+            theirs = list(self._under_way.values())
+        for one in theirs:
+            while not one.wait(_WAIT_SECONDS):
+                if cancel is not None:
+                    cancel.check()
 
     def held(self) -> list[V]:
         """The answers that are there."""
@@ -302,6 +315,9 @@ class TableService:
         self, first: int, last: int, progress: ProgressCallback | None, cancel: Cancel | None
     ) -> pa.Table:
         """The commits from `first` to `last`, newest first."""
+        if last - first >= MANY_COMMITS:
+            # two threads that read the same files take many times as long as one after the other
+            self._snapshots.wait(cancel)
         return look.timeline(self._table, first=first, last=last, progress=progress, cancel=cancel)
 
     def read_commit(self, version: int) -> Mapping[str, Any]:

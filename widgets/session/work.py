@@ -38,6 +38,7 @@ LOG = logging.getLogger(__name__)
 WORKERS = 8
 """Reads wait for stores more than they compute; eight sessions' clicks go side by side."""
 
+A = TypeVar("A")
 T = TypeVar("T")
 Done = Callable[[T], None]
 Failed = Callable[[Problem], None]
@@ -141,8 +142,10 @@ class Runner(Protocol):
         ...
 
     def when_drawn(self, begin: Callable[[], None]) -> None:
-        """Call `begin`, which begins what can wait until the page has been drawn once; at once
-        where it has been. To be called where the page may be changed."""
+        """Call `begin`, which begins what can wait until the page has been drawn once, and nothing
+        that takes long is under way, for some seconds at most: threads of Python that read the
+        same long log at once take many times as long as one after the other. At once where
+        nothing is to be waited for. To be called where the page may be changed."""
         ...
 
     @property
@@ -206,6 +209,10 @@ _QUIET_SECONDS = 0.03
 """After a change, in which Panel passes on to the models what it meant."""
 
 
+LONGEST_HELD = 8.0
+"""Seconds: what can wait waits no longer for a history that is read."""
+
+
 class BackgroundRunner:
     """Runs work on a pool of threads and posts results to a served document.
 
@@ -226,6 +233,7 @@ class BackgroundRunner:
         self._held: list[Callable[[], None]] | None = []
         self._begun_later: list[Callable[[], None]] = []
         self._under_way = 0
+        self._long_under_way = 0
         _runners[document] = ref(self)
         _look_after_messages(self._loop)
 
@@ -233,9 +241,12 @@ class BackgroundRunner:
         """The browser has drawn the page: make the changes that were held back, and begin what
         could wait."""
         held, self._held = self._held or [], None
-        waited, self._begun_later = self._begun_later, []
-        for change in (*held, *waited):
+        for change in held:
             self._announce(change)
+        if self._begun_later and self._long_under_way:
+            self.post_later(LONGEST_HELD, self._begin_later)
+        elif self._begun_later:
+            self._announce(self._begin_later)
 
     def prepare(self) -> None:
         """Make ready what the browser is sent first; to be called before the page is built."""
@@ -255,7 +266,8 @@ class BackgroundRunner:
     def run_long(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
         """See `Runner.run_long`."""
         self._under_way += 1
-        job = partial(self._run, work, done, failed)
+        self._long_under_way += 1
+        job = partial(self._run, work, self._ending_long(done), self._ending_long(failed))
         threading.Thread(target=job, name=_LONG, daemon=True).start()
 
     def run_planning(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
@@ -271,6 +283,22 @@ class BackgroundRunner:
         self._under_way -= 1
         change()
 
+    def _ending_long(self, change: Callable[[A], None]) -> Callable[[A], None]:
+        def end(answer: A) -> None:
+            self._long_under_way -= 1
+            try:
+                change(answer)
+            finally:
+                if self._held is None and not self._long_under_way:
+                    self._begin_later()
+
+        return end
+
+    def _begin_later(self) -> None:
+        waited, self._begun_later = self._begun_later, []
+        for begin in waited:
+            begin()
+
     def post(self, change: Callable[[], None]) -> None:
         """See `Runner.post`; a page that was closed meanwhile is left alone."""
         self._loop.add_callback(self._announce, change)
@@ -282,10 +310,12 @@ class BackgroundRunner:
 
     def when_drawn(self, begin: Callable[[], None]) -> None:
         """See `Runner.when_drawn`; a page without a browser never draws."""
-        if self._held is None:
+        if self._held is None and not self._long_under_way:
             begin()
-        else:
-            self._begun_later.append(begin)
+            return
+        self._begun_later.append(begin)
+        if self._held is None:
+            self.post_later(LONGEST_HELD, self._begin_later)
 
     def _announce(self, change: Callable[[], None]) -> None:
         # what was held back once keeps the rest behind it

@@ -11,7 +11,7 @@ import pyarrow as pa
 from explorer.errors import DeltaError
 from explorer.inspect.commits._commit_summary import CommitSummary, parse_summary
 from explorer.inspect.commits.commit_lines import read_commits
-from explorer.inspect.commits.timed_listing import TimedListing, list_with_times
+from explorer.inspect.commits.timed_listing import TimedListing, listed_up_to
 from explorer.inspect.frames import Column, build_batch, schema_of
 from explorer.log.actions.columns import TIME, bool_column, int64_column, string_column, time_column
 from explorer.progress import Cancel, ProgressCallback, Watch
@@ -70,7 +70,7 @@ def timeline(
     of commits with metadata apart. A commit that cannot be read has a row whose `problem` says
     why.
     """
-    found = list_with_times(table.store)
+    found = listed_up_to(table, last)
     versions = [
         version
         for version in reversed(found.listing.commits)

@@ -244,3 +244,19 @@ def test_a_log_is_listed_once_for_the_times_of_its_commits(folder: LogFolder) ->
     # a commit file of another time: the table was made anew
     folder.time(3, START + 8_000)
     assert look.commit_info(table, 3)["timestamp"].timestamp() * 1000 == START + 8_000
+
+
+def test_a_history_read_part_by_part_lists_the_log_once(folder: LogFolder) -> None:
+    store = _Listed(str(folder.root))
+    table = Table(store)
+    whole = look.timeline(table)
+    parts = [look.timeline(table, first=at, last=at) for at in (2, 1, 0)]
+    assert pa.concat_tables(parts).to_pylist() == whole.to_pylist()
+    assert store.times == 1
+    folder.commit(3, [add("c")])
+    assert look.timeline(table, first=3, last=3)["version"].to_pylist() == [3]
+    assert look.timeline(table, last=9)["version"].to_pylist() == [3, 2, 1, 0]
+    assert store.times == 3
+    folder.time(1, START + 900)
+    told = look.timeline(table, first=1, last=1)["timestamp"].to_pylist()
+    assert [time.timestamp() * 1000 for time in told] == [START + 900]

@@ -17,6 +17,7 @@ from bokeh.document import Document
 from bokeh.document.events import SessionCallbackAdded
 from bokeh.models import Column, Div
 
+from widgets.session import work
 from widgets.session.work import BackgroundRunner, InlineRunner, Pool, wait_for_answers
 
 
@@ -240,6 +241,40 @@ def test_what_can_wait_begins_once_the_page_is_drawn() -> None:
         assert begun == ["early", "late"]
         InlineRunner().when_drawn(lambda: begun.append("here"))
         assert begun[-1] == "here"
+
+    play(scene)
+
+
+@pytest.mark.parametrize("ends", ["well", "badly", "late"])
+def test_what_can_wait_waits_for_a_long_history_but_not_for_ever(
+    ends: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work, "LONGEST_HELD", 0.2 if ends == "late" else 60)
+
+    async def scene() -> None:
+        served, begun, may_end = Served(), list[str](), threading.Event()
+        runner = runner_of(served)
+
+        def read() -> None:
+            may_end.wait()
+            if ends == "badly":
+                raise RuntimeError("the log is gone")
+
+        runner.run_long(read, lambda _: begun.append("read"), lambda _: begun.append("failed"))
+        runner.when_drawn(lambda: begun.append("early"))
+        runner.release()
+        runner.when_drawn(lambda: begun.append("late"))
+        await asyncio.sleep(0.05)
+        assert (begun, served.changes) == ([], [])
+        if ends != "late":
+            may_end.set()
+        await until(lambda: len(served.changes) > 0)
+        await asyncio.sleep(0.05)
+        for change in served.changes:
+            change()
+        told = {"well": ["read"], "badly": ["failed"], "late": []}[ends]
+        assert begun == [*told, "early", "late"]
+        may_end.set()
 
     play(scene)
 
