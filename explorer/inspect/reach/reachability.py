@@ -122,6 +122,15 @@ class Reachability:
         left = pc.indices_nonzero(pc.invert(pc.or_(refuses, gone)))
         return int(left[0].as_py()) if len(left) else None
 
+    def versions_that_are(self, state: str) -> list[tuple[int, int]]:
+        """First and last of the ranges of versions whose `travel` is `state`."""
+        rows = self.ranges.select(["what", "first", "last", "state"]).to_pylist()
+        return [
+            (row["first"], row["last"])
+            for row in rows
+            if (row["what"], row["state"]) == ("time travel", state)
+        ]
+
     @property
     def headline(self) -> str:
         """How far time travel reaches, in one sentence."""

@@ -21,7 +21,7 @@ from widgets.text import (
 )
 from widgets.ui.bars import Bar, render_bars
 from widgets.ui.pieces import SEVERITY_TONES, KeyFigure
-from widgets.ui.plan_links import plan_request_of_repair, render_plan_link
+from widgets.ui.plan_links import plan_request_of_repair, render_step_link
 from widgets.ui.table import Cell, Column, Row, render_table
 
 DASH = "\N{EN DASH}"
@@ -93,7 +93,7 @@ def render_finding(row: Mapping[str, Any]) -> Markup:
     spec = html(" Specification: {}.", row["spec"]) if row["spec"] else NOTHING
     repair = html(' <span class="dx-chip">{}</span>', row["repair"]) if row["repair"] else NOTHING
     request = plan_request_of_repair(str(row["repair"] or ""))
-    plan = NOTHING if request is None else render_plan_link(f"Plan {row['repair']}", *request)
+    plan = NOTHING if request is None else render_step_link(*request)
     return html(
         '<li><p><i class="dx-dot dx-tone-{}"></i>'
         "<strong>{}</strong> "

@@ -26,7 +26,7 @@ from widgets.text import (
 from widgets.theme import lane_of
 from widgets.ui.pieces import SEVERITY_TONES, KeyFigure, render_chips, render_key_figures
 from widgets.ui.place_links import PlaceLinks
-from widgets.ui.plan_links import render_plan_link
+from widgets.ui.plan_links import render_step_link
 
 PENDING = "\N{HORIZONTAL ELLIPSIS}"
 CHIPS = 8
@@ -99,20 +99,23 @@ def _render_step(step: Step, links: PlaceLinks) -> Markup:
         others = html(' <span class="dx-muted">and {}</span>', things(step.others, "more finding"))
     plan = NOTHING
     if step.operation is not None:
-        label = _PLANS.get(" ".join([step.operation, *step.arguments.values()]), "Plan it")
-        plan = render_plan_link(label, step.operation, step.arguments)
+        plan = render_step_link(step.operation, step.arguments)
+    by_hand = NOTHING
+    if step.by_hand:
+        by_hand = html("<dt>By hand</dt><dd>{}</dd>", cut(step.by_hand, 400))
     why = links.view(
         step.source, html("Why"), html(' class="dx-why" aria-label="Why: {}"', step.problem)
     )
     return html(
         '<li><p><i class="dx-dot dx-tone-{}"></i><strong>{}</strong>{}</p>'
-        "<dl><dt>Cost</dt><dd>{}</dd><dt>Benefit</dt><dd>{}</dd></dl>"
+        "<dl><dt>Cost</dt><dd>{}</dd><dt>Benefit</dt><dd>{}</dd>{}</dl>"
         '<div class="dx-buttons">{}{}</div></li>',
         SEVERITY_TONES[step.severity],
         cut(step.problem, 400),
         others,
         cut(step.cost, 400),
         cut(step.benefit, 400),
+        by_hand,
         plan,
         why,
     )
@@ -123,14 +126,6 @@ _SOURCES = {
     "layout": "Layout",
     "vectors": "Deletion vectors",
     "reach": "Reach",
-}
-_PLANS = {
-    "vacuum": "Plan a vacuum",
-    "optimize compact": "Plan Optimize (compaction)",
-    "optimize purge": "Plan Optimize (purge)",
-    "checkpoint": "Plan a checkpoint",
-    "clean-log": "Plan a log cleanup",
-    "set-properties": "Plan a change of properties",
 }
 _OFFER = html(
     '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="files" '
