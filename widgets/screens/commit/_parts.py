@@ -137,10 +137,10 @@ def render_commit_buttons(version: int) -> Markup:
 
 
 def render_access(access: str) -> Markup:
-    """Who can no longer use the table, where the commit changed what it asks."""
+    """Who can read the table after it; nothing while that is not known."""
     if not access:
         return NOTHING
-    return render_section("Who can use the table after it", html("<p>{}</p>", visible(access)))
+    return render_section("Who can still read the table", html("<p>{}</p>", visible(access)))
 
 
 def render_effect(figures: CommitFigures | None) -> Markup:

@@ -72,6 +72,14 @@ def test_a_commit_stands_alone_at_its_own_address_and_beside_the_timeline(
     assert "ann added 10 rows." in text_of(page)
 
 
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_every_commit_says_who_can_still_read_the_table(lake: str, version: int) -> None:
+    told = text_of(Page().open(lake, view="commit", version=version))
+    assert "Who can still read the table" in told
+    assert " engines can read it" in told
+    assert ("Nothing changed for readers: " in told) is (version > 0)
+
+
 @pytest.mark.slow
 def test_the_way_back_from_a_commit_is_a_plan_that_is_made_at_once(
     lake: str, no_surprises: None
@@ -148,9 +156,10 @@ def test_a_change_of_the_protocol_says_who_can_still_use_the_table(
     log.commit(1, [{"protocol": raised}])
     log.commit(2, [remove("a", size=1)])
     page = Page().open(log.root, view="commit", version=1)
-    assert "Who can use the table after it" in page.html
+    assert "Can no longer read the table: " in page.html
     page.state.version = 2
-    assert "Who can use the table after it" not in page.html
+    assert "Can no longer read the table: " not in page.html
+    assert "Nothing changed for readers: " in page.html
 
 
 def test_the_actions_come_last_as_the_log_has_them(lake: str, no_surprises: None) -> None:
