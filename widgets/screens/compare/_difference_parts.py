@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import explorer.inspect as look
-from explorer.rows.row_values import row_objects, write_plain
+from explorer.rows.row_values import plain_objects, row_objects
 from explorer.table.counts import are
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.rows.ask import plain_rows
@@ -81,7 +81,7 @@ def _page(
             sides = [
                 [None] * min(limit, count - offset)
                 if side is None
-                else list(row_objects(side.slice(offset, limit), write_plain))
+                else list(plain_objects(side.slice(offset, limit)))
                 for side in (before, after)
             ]
             for old, new in zip(*sides, strict=True):

@@ -11,6 +11,7 @@ from explorer.comparison.schema_changes import SchemaChange
 from explorer.comparison.table_settings import ProtocolChange, SettingChange
 from explorer.errors import Problem
 from explorer.inspect.files.statistics import null_count_in_words
+from explorer.protocol.values.utc_times import render_value_times
 from widgets.screens.files.parts import render_partition
 from widgets.text import (
     UNKNOWN,
@@ -238,6 +239,8 @@ def build_statistics_row(entry: Mapping[str, Any]) -> Row:
     ]
     sides = [[entry[f"{fact}_{side}"] for side in ("before", "after")]
              for fact in ("minimum", "maximum")]  # fmt: skip
+    if str(entry["type_after"] or entry["type_before"]).startswith("timestamp"):
+        sides = [render_value_times(pair) for pair in sides]
     name = str(entry["path"])
     return Row(
         cells=(

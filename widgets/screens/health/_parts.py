@@ -17,6 +17,7 @@ from widgets.text import (
     format_bytes,
     format_count,
     format_minute,
+    format_moment,
     format_time,
 )
 from widgets.ui.bars import Bar, render_bars
@@ -169,7 +170,7 @@ def render_growth(rows: Sequence[Mapping[str, Any]]) -> Markup:
         bars.append(
             Bar(
                 value=sum(row["bytes"] for row in some),
-                title=f"from {format_minute(at)}: {told or 'nothing'}",
+                title=f"from {format_moment(at)}: {told or 'nothing'}",
             )
         )
         at += step
@@ -180,7 +181,7 @@ def render_growth(rows: Sequence[Mapping[str, Any]]) -> Markup:
         for row in rows[-GROWTH_LISTED:]
     ]  # fmt: skip
     table = render_table("Bytes of the log that came, by kind", GROWTH_COLUMNS, listed)
-    ends = (format_minute(moments[0]), format_minute(moments[-1]))
+    ends = (format_moment(moments[0]), format_moment(moments[-1]))
     return html(
         "<h4>Bytes of the log that is left, by the time at which they came</h4>"
         "{}"

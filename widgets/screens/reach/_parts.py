@@ -20,6 +20,7 @@ from widgets.text import (
     format_bytes,
     format_count,
     format_minute,
+    format_moment,
     format_time,
     read_moment,
 )
@@ -383,7 +384,7 @@ def _fate(since: datetime | None, *, deletes: bool | None) -> str:
         return "deletes it now"
     if deletes is None:
         return DASH  # unknown
-    return _LEAVES if since is None else f"from {format_minute(since)}"
+    return _LEAVES if since is None else f"from {format_moment(since)}"
 
 
 def build_foreign_row(row: Mapping[str, Any]) -> Row:
