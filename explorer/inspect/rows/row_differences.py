@@ -330,6 +330,14 @@ def _find_key(before: pa.Table, after: pa.Table, names: Sequence[str]) -> tuple[
     return next(((name,) for name in key_columns(before.select(named)) if name in other), ())
 
 
+def pair_by_key(before: pa.Table, after: pa.Table, names: Sequence[str]) -> list[int] | None:
+    """For each row before a change the place of the same row after it, by a column of `names` that
+    is named like a key; None where no such column tells all of them apart."""
+    key = _find_key(before, after, names)
+    pairs = _pairs(before, after, key)[0] if key else []
+    return [place for _, place in pairs] if len(pairs) == before.num_rows else None
+
+
 def _pairs(gone: pa.Table, new: pa.Table, key: Sequence[str]) -> tuple[list[tuple[int, int]], int]:
     """Places of the same row on both sides, by keys that each side has once; and how many keys
     a side has more than once."""

@@ -24,7 +24,7 @@ from widgets.screens.commit._parts import (
     render_message,
     render_record,
 )
-from widgets.screens.commit._rows_view import ChangedRowsView
+from widgets.screens.commit._rows_view import AFTER, BEFORE, ChangedRowsView
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import BESIDE, HistoryState, PageState
@@ -69,6 +69,7 @@ class CommitView:
         self._head.on("plan-now", partial(open_plan, self._state))
         for part in (self._head, self._rows.panel):
             part.on("compare", self._compare)
+        self._rows.listen(self._draw)  # a commit need not say how many it removed
         self._state.param.watch(lambda *_: self._select(), ["version", "view"])
         self._history.param.watch(lambda *_: self._select(), ["commits", "live", "reading"])
 
@@ -213,10 +214,15 @@ class CommitView:
             return None
         names = ("files_added", "files_removed", "rows_added", "rows_removed",
                  "bytes_added", "bytes_removed")  # fmt: skip
+        known = {name: entry.get(name) for name in names}
+        counts = self._rows.counts if self._facts and self._facts.version == version else None
+        if counts is not None and None in (known["rows_added"], known["rows_removed"]):
+            known["rows_added"] = counts.get("insert", 0) + counts.get(AFTER, 0)
+            known["rows_removed"] = counts.get("delete", 0) + counts.get(BEFORE, 0)
         return CommitFigures(
             size_after=self._live(version, "bytes"),
             files_after=self._live(version, "files"),
-            **{name: entry.get(name) for name in names},
+            **known,
         )
 
     def _live(self, version: int, measure: str) -> int | None:
