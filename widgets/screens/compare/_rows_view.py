@@ -116,8 +116,9 @@ def _render_key(asked: _Rows, found: look.RowDifferences | None) -> Markup:
         return NOTHING
     return html(
         '<label class="dx-picker dx-other">same row by <input type="text" class="dx-code" '
-        'data-do="key" data-when="enter" value="{}" placeholder="order_id, then Enter"{}></label>',
+        'data-do="key" data-when="enter" value="{}" placeholder="{}"{}></label>',
         ", ".join(key),
+        f"{names[0][:40]}, then Enter" if names else "Columns, then Enter",
         render_name_offers(names),
     )
 

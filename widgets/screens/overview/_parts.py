@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from explorer.inspect import Advice
 from explorer.inspect.advice.ranking import Step
+from explorer.protocol.schema_walk import render_path
 from explorer.table.counts import count as things
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.overview._ask import TableFacts, ToldCommit
@@ -145,10 +146,15 @@ def _chips(identity: Identity) -> list[str]:
     chips += [cut(name, 48) for name in names[:CHIPS]]
     metadata = identity.metadata
     if metadata is not None and metadata.partition_columns:
-        chips.append(cut(f"by {', '.join(metadata.partition_columns)}", 60))
+        chips.append(cut(f"by {', '.join(map(_written, metadata.partition_columns))}", 60))
     if len(names) > CHIPS:
         chips.append(f"{len(names) - CHIPS} more")
     return chips
+
+
+def _written(column: str) -> str:
+    """As in SQL: `p q` is not taken for two columns."""
+    return render_path((column,))
 
 
 def _version_figure(facts: TableFacts, version: int) -> KeyFigure:

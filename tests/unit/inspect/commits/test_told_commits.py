@@ -136,6 +136,12 @@ MERGE = '["(s.order_id = t.order_id)"]'
             "created the table, partitioned by country",
         ),
         (
+            "CREATE TABLE",
+            {"partitionBy": '["p q", "r"]'},
+            {},
+            "created the table, partitioned by `p q` and r",
+        ),
+        (
             "UPGRADE PROTOCOL",
             {"newProtocol": '{"minReaderVersion":1,"minWriterVersion":7,"writerFeatures":["x"]}'},
             {},
