@@ -165,6 +165,11 @@ def format_time(moment: datetime | None) -> str:
     return UNKNOWN if moment is None else render_second(moment)
 
 
+def format_moment(moment: datetime | None) -> str:
+    """`2026-10-20 21:25 UTC`, where no header names the zone."""
+    return UNKNOWN if moment is None else render_minute(moment)
+
+
 def format_minute(moment: datetime | None) -> str:
     """`2026-10-20 21:25`, for columns whose header names the zone."""
     return UNKNOWN if moment is None else render_minute(moment).removesuffix(" UTC")

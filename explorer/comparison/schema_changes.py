@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import orjson
@@ -74,6 +74,13 @@ _MEANINGS: Final[Mapping[str, str]] = {
 }
 
 
+_OF_TABLES: Final[Mapping[SchemaChangeKind, str]] = {
+    "added": "Only the second table has the column.",
+    "dropped": "Only the first table has the column.",
+}
+"""Of two tables neither was before the other, and nothing follows for files of either."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaChange:
     """One difference of one field.
@@ -99,6 +106,14 @@ def schema_changes(older: Described, newer: Described) -> tuple[SchemaChange, ..
     Raises `CorruptLogError` of kind `schema_invalid` where one cannot be read.
     """
     return (*_changes(older, newer), *_partitioning(older, newer))
+
+
+def schema_differences(one: Described, other: Described) -> tuple[SchemaChange, ...]:
+    """Every difference between two tables, of which neither is older."""
+    return tuple(
+        replace(change, meaning=_OF_TABLES.get(change.kind, ""))
+        for change in schema_changes(one, other)
+    )
 
 
 def _changes(older: Described, newer: Described) -> Iterator[SchemaChange]:

@@ -35,7 +35,7 @@ class VersionDiff:
         """What should be known before the rest is read; empty for two versions of one table
         in the order of time."""
         notes = []
-        if self.older.metadata.id != self.newer.metadata.id:
+        if self.is_of_two_tables:
             notes.append("The table ids differ: these are different tables, or one is a clone.")
         elif self.older.uri != self.newer.uri:
             notes.append("Both have the same table id in different places: one is a copy.")
@@ -45,6 +45,12 @@ class VersionDiff:
                 f"{self.newer.version} would do."
             )
         return tuple(notes)
+
+    @property
+    def is_of_two_tables(self) -> bool:
+        """Whether the sides are no versions of one table, nor of a copy: neither was before the
+        other."""
+        return self.older.metadata.id != self.newer.metadata.id
 
     @cached_property
     def files(self) -> FileChanges:
@@ -81,9 +87,11 @@ class VersionDiff:
     @cached_property
     def schema(self) -> tuple[SchemaChange, ...]:
         """The schema, field by field."""
-        from explorer.comparison.schema_changes import schema_changes  # noqa: PLC0415  # as above
+        from explorer.comparison import schema_changes  # noqa: PLC0415  # as above
 
-        return schema_changes(self.older, self.newer)
+        if self.is_of_two_tables:
+            return schema_changes.schema_differences(self.older, self.newer)
+        return schema_changes.schema_changes(self.older, self.newer)
 
     @cached_property
     def properties(self) -> tuple[SettingChange, ...]:

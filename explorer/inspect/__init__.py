@@ -36,7 +36,12 @@ if TYPE_CHECKING:
     )
     from explorer.inspect.conflicts.conflict_check import ConflictCheck, check_conflicts
     from explorer.inspect.description import describe
-    from explorer.inspect.engine_support.lost_engines import Losses, engine_losses, losses_sentence
+    from explorer.inspect.engine_support.lost_engines import (
+        Losses,
+        engine_losses,
+        losses_sentence,
+        readers_sentence,
+    )
     from explorer.inspect.engine_support.matrix import engines, engines_sentence
     from explorer.inspect.engine_support.used_engines import engines_in_use
     from explorer.inspect.files.file_judgement import FileReason
@@ -117,6 +122,7 @@ _HOMES = {
     "optimize_effects": "layout.optimize_history",
     "reach_by_files": "reach.reachability",
     "reach_by_log": "reach.reachability",
+    "readers_sentence": "engine_support.lost_engines",
     "row_condition": "rows.row_condition",
     "row_differences": "rows.row_differences",
     "row_sentence": "commits.told_commits",
@@ -185,6 +191,7 @@ __all__ = [
     "optimize_effects",
     "reach_by_files",
     "reach_by_log",
+    "readers_sentence",
     "row_condition",
     "row_differences",
     "row_sentence",

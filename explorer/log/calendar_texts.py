@@ -71,6 +71,14 @@ def render_calendar(values: pa.Array) -> pa.Array:
     return pc.coalesce(string_column(texts), pc.cast(usual, pa.string()))
 
 
+def plain_times(texts: pa.Array) -> pa.Array:
+    """What `render_calendar` makes of times, as people read them, see
+    `explorer.protocol.values.utc_times`: each with the digits that it needs, in threes."""
+    for pattern, plain in ((r"\.000000", ""), (r"(\.[0-9]{3})000", r"\1"), ("Z$", " UTC")):
+        texts = pc.replace_substring_regex(texts, pattern, plain)
+    return texts
+
+
 def _time_renderer(kind: pa.DataType) -> Callable[[int], str]:
     zone, digits, per_second = "Z" if kind.tz else "", _FRACTION[kind.unit], PER_SECOND[kind.unit]
 

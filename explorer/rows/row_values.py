@@ -10,11 +10,13 @@ are text, else a list of `{"key", "value"}`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from explorer.protocol.values.calendar_days import SECOND_US, render_day, render_moment
+from explorer.protocol.values.utc_times import fraction_digits
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 _Render = Callable[[Any], Any]
 
 _BATCH_ROWS = 1000
+_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 
 WriteTime = Callable[[int, str, bool], str]
@@ -34,20 +37,53 @@ def write_iso(number: int, unit: str, is_instant: bool) -> str:  # noqa: FBT001 
     return f"{clock}{f'.{digits}' if digits else ''}{'Z' if is_instant else ''}"
 
 
-def write_plain(number: int, unit: str, is_instant: bool) -> str:  # noqa: FBT001  # of the type
-    """`2026-11-01 10:22:03 UTC`, with a fraction only where there is one."""
-    clock, digits = _clock_of(number, unit, " ")
-    fraction = digits.rstrip("0")
-    return f"{clock}{f'.{fraction}' if fraction else ''}{' UTC' if is_instant else ''}"
+def _write_plain(number: int, unit: str, is_instant: bool, digits: int) -> str:  # noqa: FBT001
+    """`2026-11-01 10:22:03.120 UTC`, with so many digits of the second."""
+    clock, fraction = _clock_of(number, unit, " ")
+    shown = fraction[:digits].ljust(digits, "0")
+    return f"{clock}{f'.{shown}' if digits else ''}{' UTC' if is_instant else ''}"
 
 
-def row_objects(rows: pa.Table, write_time: WriteTime = write_iso) -> Iterator[dict[str, Any]]:
+def row_objects(rows: pa.Table) -> Iterator[dict[str, Any]]:
     """Each row as an object by column name."""
+    return _objects(rows, [write_iso] * rows.num_columns)
+
+
+def plain_objects(rows: pa.Table) -> Iterator[dict[str, Any]]:
+    """The same with times as people read them, `2026-11-01 10:22:03.120 UTC`: those of one column
+    have as many digits of the second as one of them needs, in threes; none where all are zero."""
+    digits = [_fraction_digits(column) for column in rows.columns]
+    return _objects(rows, [partial(_write_plain, digits=number) for number in digits])
+
+
+def _objects(rows: pa.Table, writers: Sequence[WriteTime]) -> Iterator[dict[str, Any]]:
     names = rows.column_names
     for batch in rows.to_batches(max_chunksize=_BATCH_ROWS):
-        columns = [_values(batch.column(at), write_time) for at in range(len(names))]
+        columns = [_values(batch.column(at), writers[at]) for at in range(len(names))]
         for at in range(batch.num_rows):
             yield {name: column[at] for name, column in zip(names, columns, strict=True)}
+
+
+def _fraction_digits(column: pa.ChunkedArray) -> int:
+    """How many digits the times in a column need, also those within structs, lists and maps."""
+    import pyarrow as pa  # noqa: PLC0415  # `--help` does without Arrow
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    kind, types = column.type, pa.types
+    if types.is_timestamp(kind):
+        unit = _DIGITS[kind.unit]
+        fractions = {number % 10**unit for number in pc.unique(column.cast("int64")).to_pylist()
+                     if number is not None}  # fmt: skip
+        return fraction_digits([f"{fraction:0{unit}}" for fraction in fractions]) if unit else 0
+    if types.is_struct(kind):
+        return max((_fraction_digits(part) for part in column.flatten()), default=0)
+    if types.is_list(kind):
+        return _fraction_digits(pa.chunked_array([pc.list_flatten(column).combine_chunks()]))
+    if types.is_map(kind):
+        pairs = [(chunk.keys, chunk.items) for chunk in column.chunks if len(chunk)]
+        sides = [pa.chunked_array([part]) for pair in pairs for part in pair]
+        return max((_fraction_digits(side) for side in sides), default=0)
+    return 0
 
 
 def _values(column: pa.Array, write_time: WriteTime) -> list[Any]:
@@ -86,7 +122,7 @@ def _map_renderer(kind: pa.DataType, write_time: WriteTime) -> _Render:
 
 def _clock_of(number: int, unit: str, separator: str) -> tuple[str, str]:
     """Day and time of day, and the digits of the fraction of a second."""
-    digits = {"s": 0, "ms": 3, "us": 6, "ns": 9}[unit]
+    digits = _DIGITS[unit]
     seconds, fraction = divmod(number, 10**digits)
     return render_moment(seconds * SECOND_US, separator), f"{fraction:0{digits}}" if digits else ""
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import int32_column, string_column, string_scalar
-from explorer.log.calendar_texts import render_values
+from explorer.log.calendar_texts import plain_times, render_values
 from explorer.log.plain_arrays import EMPTY, FALSE, TRUE, ZERO, build_array, in_one_piece
 from explorer.protocol.schema_walk import render_path
 from explorer.scan._imprecise_bounds import KeptByImprecision, find_kept_by_imprecision
@@ -229,6 +229,8 @@ def _said_of_values(column: StatisticsColumn, evidence: pa.Table) -> pa.Array:
 def _shown(values: pa.Array) -> pa.Array:
     if pa.types.is_null(values.type):
         return pa.nulls(len(values), pa.string())
+    if pa.types.is_timestamp(values.type):
+        return plain_times(render_values(values))
     return _quoted(values) if pa.types.is_string(values.type) else render_values(values)
 
 

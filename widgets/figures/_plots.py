@@ -54,8 +54,8 @@ _DATES = DatetimeTickFormatter(
     minutes="%H:%M",
     hourmin="%H:%M",
     hours="%H:%M",
-    days="%d %b",
-    months="%b %Y",
+    days="%Y-%m-%d",
+    months="%Y-%m",
     years="%Y",
 ).properties_with_values(include_defaults=False)
 

@@ -63,7 +63,7 @@ from widgets.figures.marks import (
 from widgets.text import (
     format_bytes,
     format_count,
-    format_minute,
+    format_moment,
     format_signed_bytes,
     read_moment,
 )
@@ -262,7 +262,7 @@ def _places(commits: Commits, places: Floats) -> list[str]:
     """Places of the axis as times, or as versions."""
     if commits.axis == "version":
         return [f"version {int(place):,}" for place in places]
-    return [format_minute(read_moment(float(place))) for place in places]
+    return [format_moment(read_moment(float(place))) for place in places]
 
 
 def _spans(commits: Commits, left: Floats, right: Floats) -> list[str]:

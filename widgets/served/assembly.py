@@ -146,6 +146,7 @@ class Shared:
             summaries=self.summaries,
             maintenance=Maintenance(
                 is_unlocked=visitor.may_change,
+                unlocked_by=self.settings.unlocked_by,
                 runs=self.runs,
                 state=self.state,
                 storage_options=self.settings.storage_options,

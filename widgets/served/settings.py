@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 
@@ -81,6 +81,13 @@ class Settings:
     def has_sign_in(self) -> bool:
         """Whether people have to say who they are."""
         return self.users is not None or self.oauth is not None
+
+    @property
+    def unlocked_by(self) -> Literal["", "link", "role"]:
+        """What lets a page change tables, beyond how it was started."""
+        if not self.maintenance:
+            return ""
+        return "role" if self.has_sign_in else "link"
 
     @property
     def home(self) -> str:

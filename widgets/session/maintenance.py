@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from explorer import maintenance
 from explorer.errors import ConflictError, DeltaError, NotFoundError
@@ -40,18 +40,29 @@ class Documents:
     receipts: tuple[Receipt, ...]
 
 
+UNLOCKS: Mapping[str, str] = {
+    "": "Start it with maintenance: delta-explorer serve URI --maintenance.",
+    "link": "Open in this browser the link that was printed when the page was started.",
+    "role": "Sign in as someone with the maintenance role.",
+}
+"""What lets a page change tables, by what it lacks."""
+
+
 class Maintenance:
     """One page's right to look and, where `is_unlocked` says so each time, to change.
 
     `state` is where plans and receipts are kept; None shows and keeps none. `person` is who
     has signed in, or was named where the page was started: receipts and commits carry the
-    name, and none where it is None.
+    name, and none where it is None. `unlocked_by` says what this
+    page lacks where others of its server may change tables: the link that was printed, or the
+    role of the person.
     """
 
-    def __init__(
+    def __init__(  # what a page may, by whom, and where it is kept
         self,
         *,
         is_unlocked: Callable[[], bool] = lambda: False,
+        unlocked_by: Literal["", "link", "role"] = "",
         runs: Runs | None = None,
         state: StateFolder | None = None,
         storage_options: Mapping[str, Any] | None = None,
@@ -59,6 +70,7 @@ class Maintenance:
     ) -> None:
         self._person = person
         self._is_unlocked = is_unlocked
+        self.unlocked_by = unlocked_by
         self._runs = Runs() if runs is None else runs
         self._state = state
         self._options = dict(storage_options or {})
@@ -106,7 +118,7 @@ class Maintenance:
         if not self.is_unlocked:
             raise _refusal(
                 "This page may not change tables.",
-                "Start it with maintenance: delta-explorer serve URI --maintenance.",
+                UNLOCKS[self.unlocked_by],
             )
         with self._lock:
             plan = self._shown

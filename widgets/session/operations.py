@@ -43,8 +43,9 @@ class Field:
 
     A `choice` has `choices`: values with their labels, of which the first is taken unless
     said. `lines` takes several lines. `sql` is a condition or a list of columns, whose names are
-    completed. `only` are values of the form's field `action` for which this one counts; with
-    others it is not shown. Without any it always counts.
+    completed; `{column}` in its placeholder stands for one of them. `only` are values of the form's
+    field `action` for which this one counts; with others it is not shown. Without any it always
+    counts.
     """
 
     name: str
@@ -137,7 +138,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 label="Only where",
                 kind="sql",
                 placeholder="every file",
-                hint="A condition as SQL, such as day >= '2026-01-01'.",
+                hint="A condition as SQL, as behind WHERE.",
             ),
             Field(
                 name="zorder",
@@ -364,12 +365,12 @@ OPERATIONS: tuple[Operation, ...] = (
                 kind="choice",
                 choices=(("add", "add a constraint"), ("drop", "drop a constraint")),
             ),
-            Field(name="name", label="Name", placeholder="amount_is_positive", is_required=True),
+            Field(name="name", label="Name", placeholder="name_of_the_rule", is_required=True),
             Field(
                 name="expression",
                 label="Condition",
                 kind="sql",
-                placeholder="amount > 0",
+                placeholder="{column} IS NOT NULL",
                 hint="As SQL; nothing where one is dropped.",
             ),
         ),

@@ -366,6 +366,16 @@ class TableService:
         """The protocol at a version."""
         return self._answer("protocol", version, lambda: self._table.protocol(version))
 
+    def read_engines_in_use(self) -> list[str]:
+        """The ids of the engines that wrote the newest commits, those with most first."""
+        latest = self.read_overview().latest
+
+        def read() -> list[str]:
+            found = look.engines_in_use(self._table).column("engine").to_pylist()
+            return [engine for engine in found if engine is not None]
+
+        return self._answer("engines in use", latest, read)
+
     def read_features(self, version: int) -> pa.Table:
         """The table features at a version."""
         return self._answer("features", version, lambda: look.features(self._table, version))

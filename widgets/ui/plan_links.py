@@ -1,10 +1,10 @@
-"""Buttons that lead to Maintenance with an operation chosen and its form filled in."""
+"""Buttons that lead to Maintenance: they plan an operation, or open its form filled in."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Literal
+from typing import Final, Literal
 
 from widgets.markup import Markup, html
 from widgets.text import cut
@@ -29,6 +29,29 @@ def render_plan_link(
         value,
         cut(label, 120),
     )
+
+
+_LABELS: Final[Mapping[str, str]] = {
+    "vacuum": "Plan a vacuum",
+    "optimize compact": "Plan Optimize (compaction)",
+    "optimize purge": "Plan Optimize (purge)",
+    "checkpoint": "Plan a checkpoint",
+    "clean-log": "Plan a log cleanup",
+}
+_OPENED: Final[Mapping[str, str]] = {"set-properties": "Open the form for properties"}
+"""Operations of which only a person knows the answers."""
+
+
+def render_step_link(operation: str, answers: Mapping[str, str]) -> Markup:
+    """A button that plans what a finding asks for, or opens the form where its answers are not
+    known; the label says which."""
+    if operation in _OPENED:
+        return render_plan_link(_OPENED[operation], operation, answers)
+    words = " ".join([operation, *answers.values()])
+    if operation == "restore":
+        words = f"restore to version {answers.get('version', '')}"
+    label = _LABELS.get(words, f"Plan {words}")
+    return render_plan_link(label, operation, answers, action="plan-now")
 
 
 def parse_plan_request(text: str) -> PlanRequest | None:

@@ -18,6 +18,7 @@ from explorer.cli.printing.consoles import build_console
 from explorer.cli.printing.listings import Column, Row, print_listing, print_note
 from explorer.cli.printing.wording import UNKNOWN, render_wide_bounds
 from explorer.inspect.frame_rows import plain_rows
+from explorer.protocol.values.utc_times import render_value_times
 from explorer.table.counts import count
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def stats(
 
 def _print_report(report: StatisticsReport) -> None:
     console = build_console(sys.stdout)
-    rows = list(plain_rows(report.columns))
+    rows = [_with_bounds(row) for row in plain_rows(report.columns)]
     if rows:
         print_listing(console, _COLUMNS, rows)
     else:
@@ -61,6 +62,14 @@ def _print_report(report: StatisticsReport) -> None:
         print_note(console, render_wide_bounds(report.files_with_wide_bounds, report.num_files))
     for problem in report.problems:
         print_note(console, f"! {problem.problem}")
+
+
+def _with_bounds(row: Row) -> Row:
+    """With min and max as people read them; text stays as it is."""
+    if not row["type"].startswith("timestamp"):
+        return row
+    least, greatest = render_value_times([row["min"], row["max"]])
+    return {**row, "min": least, "max": greatest}
 
 
 def _covered(row: Row) -> str:

@@ -51,7 +51,12 @@ def _print(found: Advice, _: int) -> None:
             Text(f"{number}. {printable(step.problem, _LONGEST)}", style=_COLOURS[step.severity])
         )
         operation = " ".join(filter(None, (step.operation, *step.arguments.values())))
-        told = (("cost", step.cost), ("benefit", step.benefit), ("operation", operation))
+        told = (
+            ("cost", step.cost),
+            ("benefit", step.benefit),
+            ("operation", operation),
+            ("by hand", step.by_hand),
+        )
         for name, value in told:
             if value:
                 console.print(Text(f"   {name}: {printable(value, _LONGEST)}"))

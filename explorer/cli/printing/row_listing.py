@@ -24,13 +24,10 @@ _CHANGE_COLUMNS = ("_change_type", "_commit_version")
 def list_rows(console: Console, rows: pa.Table) -> int:
     """All rows with as many of the first columns as fit with their whole names; how many do
     not."""
-    from explorer.rows.row_values import (  # noqa: PLC0415  # `--help` prints no rows
-        row_objects,
-        write_plain,
-    )
+    from explorer.rows.row_values import plain_objects  # noqa: PLC0415  # `--help` prints no rows
 
     names = rows.column_names[:_MOST_COLUMNS]
-    found = list(row_objects(rows.select(names), write_plain))
+    found = list(plain_objects(rows.select(names)))
     columns = [_column(name, found) for name in names]
     fitting = count_fitting(console, columns, found)
     if found:

@@ -105,7 +105,7 @@ def _check_options(
 def _print_blame(found: RowBlame, limit: int) -> None:
     console = build_console(sys.stdout)
     console.print(Text(printable(found.sentence, 2000), style="bold"))
-    shown = list(plain_rows(found.cells, limit))
+    shown = [{**row, "value": found.texts[row["column"]]} for row in plain_rows(found.cells, limit)]
     print_listing(console, _CELLS, shown)
     print_cut(console, len(shown), found.cells.num_rows, "columns")
     if found.unread.num_rows:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.inspect.advice.ranking import FEWEST_FILES, Step
 from explorer.inspect.files.folder_files import Folder
-from explorer.inspect.files.row_deletions import deletion_vectors
+from explorer.inspect.files.row_deletions import deletion_vectors, vector_problems
 from explorer.inspect.health.findings import Severity
 from explorer.inspect.health.table_health import Health
 from explorer.inspect.layout.sizes import SmallFiles
 from explorer.inspect.reach.reachability import Reachability
+from explorer.inspect.reach.wording import versions_in_words
 from explorer.log.load import LoadedVersion
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Watch
@@ -42,7 +43,7 @@ LEAST_DELETABLE: Final = 0.1
 MUCH_DELETABLE: Final = 0.5
 
 # what an operation costs, and what it is good for; by its verb
-_REPAIRS: Final[dict[str, tuple[str, str]]] = {
+_REPAIRS: Final[Mapping[str, tuple[str, str]]] = {
     "checkpoint": (
         "Writes one checkpoint; no data file is touched.",
         "Readers no longer replay the commits before it.",
@@ -67,6 +68,32 @@ _REPAIRS: Final[dict[str, tuple[str, str]]] = {
     ),
 }
 
+_BENEFITS: Final[Mapping[str, str]] = {
+    "gap in the commits": "The versions in and after the gap can be read again.",
+    "no beginning": "The table can be read again.",
+    "newer versions are gone": "Committed versions are not overwritten by the next commit.",
+    "checkpoint without removals": "No vacuum deletes files that are still kept.",
+    "log compaction that contradicts the commits": "All readers see the same rows.",
+    "log files with a number of another length": "All engines see the same rows.",
+    "checksum that disagrees": "Readers that compare the checksum accept the table.",
+    "unreadable property": "Engines that need the property accept the table.",
+    "ignored property": "The property has the effect that it is meant to have.",
+    "metadata against the specification": "Engines that validate the metadata accept the table.",
+    "schema that cannot be read": "The table can be read again.",
+    "table that cannot be opened": "The table can be read again.",
+    "refused table": "The table can be read.",
+    "file without a column of the table": "Queries return no rows of nulls for it.",
+    "time in the future": "Time travel by timestamp and retention count from true times.",
+    "times go back": "Time travel by timestamp finds the version that is meant.",
+    "in-commit timestamps go back": "Time travel by timestamp finds the version that is meant.",
+    "no in-commit timestamp": "Engines that need the timestamp read the commit.",
+    "null in a NOT NULL column": "OPTIMIZE and engines that check the rule no longer fail.",
+}
+"""What is gained where something that no operation mends is mended, by the kind of the finding."""
+
+_SLOW: Final = frozenset({"late checkpoint", "ignored property"})
+"""Warnings that cost time, or an effect that is missing; the others endanger something."""
+
 
 def steps_of_health(found: Health) -> Iterator[Step]:
     """A step for each error and warning, and for each note that an operation mends."""
@@ -74,7 +101,7 @@ def steps_of_health(found: Health) -> Iterator[Step]:
         if row["severity"] == "note" and row["repair"] is None:
             continue
         operation, arguments = _operation_of(row["repair"])
-        cost, benefit = _worth_of(row, operation, arguments)
+        cost, benefit = _worth_of(row["finding"], operation, arguments)
         yield Step(
             source="health",
             severity=row["severity"],
@@ -82,12 +109,17 @@ def steps_of_health(found: Health) -> Iterator[Step]:
             cost=cost,
             benefit=benefit,
             operation=operation,
+            by_hand="" if operation else row["remedy"] or row["reason"],
             arguments=arguments,
+            endangers=row["severity"] != "note" and row["finding"] not in _SLOW,
         )
 
 
 def steps_of_layout(found: SmallFiles) -> Iterator[Step]:
-    """One step where a compaction leaves far fewer files."""
+    """A step where there are too many partitions, and one where a compaction leaves far fewer
+    files."""
+    if found.has_too_many_partitions:
+        yield _partitions_step(found)
     saved = found.files_saved
     if saved < FEWEST_FILES:
         return
@@ -106,13 +138,34 @@ def steps_of_layout(found: SmallFiles) -> Iterator[Step]:
     )
 
 
+def _partitions_step(found: SmallFiles) -> Step:
+    """Columns by which a table is partitioned stay as they are: no operation changes them."""
+    size, target = render_byte_size(found.size_in_bytes), render_byte_size(found.target)
+    fewest = max(1, -(-found.size_in_bytes // found.target))
+    thin, many = found.thin_partitions, found.num_partitions
+    return Step(
+        source="layout",
+        severity="warning",
+        problem=f"Too many partitions: {thin:,} of {many:,} hold less than one file of {target}.",
+        cost=f"Writes all {size} again.",
+        benefit=f"{count(fewest, 'file')} of up to {target} can hold what now takes "
+        f"{found.num_files:,}.",
+        by_hand="Overwrite the table, or write its rows into a new one, partitioned by fewer "
+        "values or clustered instead.",
+        gain=thin / many,
+    )
+
+
 def steps_of_vectors(snapshot: Snapshot, watch: Watch) -> Iterator[Step]:
     """One step where deletion vectors hide many rows."""
     pieces = reduce_live_files(
-        snapshot, ["size", "deletion_vector"], (), _with_vector, watch, "Reading the log"
+        snapshot, ["path", "size", "deletion_vector"], (), _with_vector, watch, "Reading the log"
     )
     files = pa.concat_tables(pieces) if pieces else None
-    if files is None or not files.num_rows or _hides_few(snapshot, files):
+    if files is None or not files.num_rows:
+        return
+    yield from _lost_vectors(files)
+    if _hides_few(snapshot, files):
         return
     frame = deletion_vectors(snapshot, progress=watch.progress, cancel=watch.cancel)
     hidden, rows = snapshot.num_deleted_rows, snapshot.num_rows
@@ -131,6 +184,27 @@ def steps_of_vectors(snapshot: Snapshot, watch: Watch) -> Iterator[Step]:
         operation="optimize",
         arguments={"what": "purge"},
         gain=share,
+    )
+
+
+def _lost_vectors(files: pa.Table) -> Iterator[Step]:
+    """One step where the log does not say which rows are deleted."""
+    problems = vector_problems(files)
+    wrong = problems.drop_null()
+    if not len(wrong):
+        return
+    first = files.column("path").filter(problems.is_valid())[0].as_py()
+    yield Step(
+        source="vectors",
+        severity="error",
+        problem=f"The deletion vector{'' if len(wrong) == 1 else 's'} of "
+        f"{count(len(wrong), 'file')} cannot be used, such as of {first[:200]!r}: "
+        f"{wrong[0].as_py()}",
+        cost="The rows that are deleted since the earlier version come back.",
+        benefit="Queries no longer fail on these files.",
+        by_hand="Restore a version from before the vectors were committed, or the log from a "
+        "backup.",
+        endangers=True,
     )
 
 
@@ -160,8 +234,16 @@ def _counted(files: FileColumns) -> pa.Table:
     return files.table.append_column("num_records", physical_counts(files, None))
 
 
-def steps_of_reach(found: Reachability) -> Iterator[Step]:
-    """What is odd about the retentions, which only properties mend."""
+_TOLD_BY_HEALTH: Final = frozenset(
+    {"gap in the commits", "no beginning", "commits without a checkpoint"}
+)
+
+
+def steps_of_reach(found: Reachability, health: Health) -> Iterator[Step]:
+    """Versions that are there and cannot be read, where its health does not say so, and what is
+    odd about the retentions, which only properties mend."""
+    if health.opens and not _TOLD_BY_HEALTH & set(health.findings.column("finding").to_pylist()):
+        yield from _unreadable_versions(found)
     for note in found.notes:
         yield Step(
             source="reach",
@@ -170,6 +252,31 @@ def steps_of_reach(found: Reachability) -> Iterator[Step]:
             cost="Commits one change of properties.",
             benefit="Versions can be read for as long as is meant.",
             operation="set-properties",
+        )
+
+
+def _unreadable_versions(found: Reachability) -> Iterator[Step]:
+    if unreadable := found.versions_that_are("log not readable"):
+        which = versions_in_words(unreadable)
+        yield Step(
+            source="reach",
+            severity="warning",
+            problem=f"Files of the log cannot be read: {which} cannot be opened.",
+            cost="No data file is touched.",
+            benefit="These versions can be read again.",
+            by_hand="Restore the files of the log from a backup.",
+            endangers=True,
+        )
+    if refused := found.versions_that_are("refused"):
+        yield Step(
+            source="reach",
+            severity="note",
+            problem=f"This engine does not read {versions_in_words(refused)}: "
+            f"{found.refusal or 'their protocol asks for more.'}",
+            cost="No data file is touched.",
+            benefit="These versions can be read.",
+            by_hand="Read them with an engine that supports their protocol.",
+            endangers=True,
         )
 
 
@@ -213,16 +320,15 @@ def _operation_of(repair: str | None) -> tuple[str | None, dict[str, str]]:
     return words[0], {}
 
 
-def _worth_of(
-    row: dict[str, Any], operation: str | None, arguments: dict[str, str]
-) -> tuple[str, str]:
+def _worth_of(finding: str, operation: str | None, arguments: dict[str, str]) -> tuple[str, str]:
     """Cost and benefit of what mends a finding."""
+    gained = _BENEFITS.get(finding, "Engines no longer disagree about the table.")
     if operation is None:
-        return "No operation mends it.", row["remedy"] or row["reason"]
+        return "No operation mends it.", gained
     if operation == "restore":
+        version = arguments["version"]
         return (
-            f"Commits version {arguments['version']} again; what was done since is undone.",
-            row["remedy"] or "The table can be read.",
+            f"Commits version {version} again; what was done since is undone.",
+            "Rows that were committed twice are there once.",
         )
-    key = " ".join([operation, *arguments.values()])
-    return _REPAIRS.get(key, ("See its plan.", row["remedy"] or row["reason"]))
+    return _REPAIRS.get(" ".join([operation, *arguments.values()]), ("See its plan.", gained))

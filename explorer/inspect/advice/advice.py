@@ -95,7 +95,7 @@ def _advise(
     table: Table, health: Health, watch: Watch, listed: Callable[[], ListedFiles] | None
 ) -> Advice:
     steps, unasked = list(steps_of_health(health)), []
-    for source, ask in _questions(table, watch, listed):
+    for source, ask in _questions(table, health, watch, listed):
         if not health.opens and source != "reach":
             continue  # its health says why
         try:
@@ -115,7 +115,7 @@ def _advise(
 
 
 def _questions(
-    table: Table, watch: Watch, listed: Callable[[], ListedFiles] | None
+    table: Table, health: Health, watch: Watch, listed: Callable[[], ListedFiles] | None
 ) -> Iterator[tuple[Source, Callable[[], Iterable[Step]]]]:
     progress, cancel = watch.progress, watch.cancel
     snapshot = cache(lambda: table.snapshot(progress=progress, cancel=cancel))
@@ -124,7 +124,8 @@ def _questions(
         return steps_of_layout(small_files(snapshot(), progress=progress, cancel=cancel))
 
     def reach() -> Iterator[Step]:
-        return steps_of_reach(reach_by_log(table, progress=progress, cancel=cancel))
+        found = reach_by_log(table, progress=progress, cancel=cancel)
+        return steps_of_reach(found, health)
 
     def folder() -> Iterator[Step]:
         found = foreign_files(table, listed=listed, progress=progress, cancel=cancel)
@@ -179,6 +180,8 @@ def _step(step: Step) -> Document:
         "cost": step.cost,
         "benefit": step.benefit,
         "operation": step.operation,
+        "by_hand": step.by_hand or None,
+        "endangers": step.endangers,
         "arguments": dict(step.arguments),
         "others": step.others,
     }

@@ -6,6 +6,7 @@ them is told by its name and by the counts of its actions.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import orjson
 
 from explorer.inspect.commits._predicate_words import read_condition, told_condition
+from explorer.protocol.schema_walk import render_path
 from explorer.table.counts import count
 
 _NAMED = 3
@@ -192,7 +194,7 @@ def _tell_optimize(said: Recorded) -> str:
     removed = _known(said.metric("numRemovedFiles", "numFilesRemoved"), said.counts.files_removed)
     added = _known(said.metric("numAddedFiles", "numFilesAdded"), said.counts.files_added)
     columns = said.names("zOrderBy") or said.names("clusterBy")
-    order = f", ordered by {_joined(columns[:_NAMED])}" if columns else ""
+    order = f", ordered by {_joined(_quoted(columns[:_NAMED]))}" if columns else ""
     if removed == 0 and added == 0:
         return "optimized no files"
     if removed is None or added is None:
@@ -252,7 +254,7 @@ def _tell_creation(verb: str) -> Callable[[Recorded], str]:
     def tell(said: Recorded) -> str:
         number = _written(said)
         columns = said.names("partitionBy")
-        by = f", partitioned by {_joined(columns[:_NAMED])}" if columns else ""
+        by = f", partitioned by {_joined(_quoted(columns[:_NAMED]))}" if columns else ""
         rows = f" with {_rows(number)}" if number else ""
         return f"{verb} the table{rows}{by}"
 
@@ -403,6 +405,9 @@ _TOLD: Mapping[str, Callable[[Recorded], str]] = {
 }
 
 
+_APART = re.compile(r"[\s,]")
+
+
 def _column_names(said: Recorded) -> list[str]:
     """The columns that the parameters name: as names, or as fields of a schema."""
     found = _parsed(said.parameter("columns", "column", "fields"))
@@ -424,7 +429,7 @@ def _many(names: Sequence[str], one: str, many: str) -> str:
     """`columns a, b and 4 more`, `column a`; the noun alone where none is named."""
     if not names:
         return many
-    shown = [name[:80] for name in names[:_NAMED]]
+    shown = _quoted([name[:80] for name in names[:_NAMED]])
     return f"{one if len(names) == 1 else many} {_joined([*shown, *_others(len(names))])}"
 
 
@@ -433,6 +438,11 @@ def _others(number: int, one: str = "", many: str = "") -> list[str]:
     if left <= 0:
         return []
     return [" ".join(f"{left:,} more {one if left == 1 else many}".split())]
+
+
+def _quoted(names: Sequence[str]) -> list[str]:
+    """Names of which one with a space or a comma is not taken for two, written as in SQL."""
+    return [render_path((name,)) if _APART.search(name) else name for name in names]
 
 
 def _joined(parts: Sequence[str]) -> str:

@@ -23,6 +23,9 @@ _ID = re.compile(r"""(?P<quoted>'[^']*'|"[^"]*"|`[^`]*`)|(?<=[\w`])#[0-9]+L?\b""
 _COMPARISON = re.compile(
     r"(?P<column>[\w.`]+)(?:#[0-9]+(?P<long>L)?)? (?P<sign>>=|<=|>|<) (?P<value>\S.*)"
 )
+_WALL_TIME = re.compile(
+    r"\b[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}(?::[0-9.]+)?(?![0-9.Z+:-])"
+)
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _EVERYTHING = {"", "true", "[]", "null"}
 
@@ -64,7 +67,9 @@ def told_condition(text: str) -> str:
         both = _told_range(parts[at], parts[at + 1]) if at + 1 < len(parts) else None
         told.append(without_ids(_bracketed(parts[at], len(parts))) if both is None else both)
         at += 1 if both is None else 2
-    return " and ".join(told)
+    said = " and ".join(told)
+    # Spark writes a time by the clock of its session, and not whose that is
+    return f"{said} (time zone not recorded)" if _WALL_TIME.search(said) else said
 
 
 class _Bound(NamedTuple):

@@ -1,16 +1,21 @@
-"""Which engines a change of protocol keeps away from a table that they could use before."""
+"""Which engines can read a table after a commit, and which a change of protocol keeps away from
+one that they could use before."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from explorer.inspect.engine_support._data import collected_engines
 from explorer.inspect.engine_support._judgement import judge_release
 from explorer.inspect.engine_support._needs import build_needs
+from explorer.inspect.engine_support._this_engine import build_this_engine
 from explorer.protocol.actions import Metadata, Protocol
 
 _NAMED: Final = 8
+_STOPPED: Final = 3
+"""Engines that cannot read which are named beside the number of those that can."""
 
 Asked = tuple[Protocol, Metadata]
 """What a table asks of whoever uses it."""
@@ -59,6 +64,38 @@ def losses_sentence(before: Asked, after: Asked) -> str:
     )
 
 
-def _listed(names: tuple[str, ...]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+def readers_sentence(before: Asked | None, after: Asked, used: Sequence[str] = ()) -> str:
+    """Who can read a version that asks for `after`, where the one before asked for `before`, None
+    for the first: `Nothing changed for readers: 30 of 36 engines can read it; A and B cannot.`
+
+    `used` are ids of engines, as in `engines`, that are named first where they cannot.
+    """
+    needs = build_needs(*after)
+    listed = (build_this_engine(), *collected_engines())
+    verdicts = [(engine, judge_release(engine.releases[-1], *needs)[0]) for engine in listed]
+    can = sum(read.verdict == "yes" for _, read in verdicts)
+    # what reads no table at all says nothing of this one
+    stopped = [
+        engine
+        for engine, read in verdicts
+        if read.verdict == "no" and engine.releases[-1].read.never is None
+    ]
+    stopped.sort(key=lambda engine: used.index(engine.id) if engine.id in used else len(used))
+    told = counted = f"{can} of {len(listed)} engines can read it"
+    if stopped:
+        told += f"; {_listed([engine.name for engine in stopped], _STOPPED)} cannot"
+    if before is None:
+        return f"{told}."
+    lost = engine_losses(before, after)
+    if before != after and (lost.readers or lost.writers or lost.num_uncertain):
+        return f"{losses_sentence(before, after)} {counted}."
+    back = engine_losses(after, before).readers
+    if back:
+        return f"Can read it again: {_listed(back)}. {counted}."
+    return f"Nothing changed for readers: {told}."
+
+
+def _listed(names: Sequence[str], most: int = _NAMED) -> str:
+    more = len(names) - most
+    shown = [*names[:most], *([f"{more} more"] if more > 0 else [])]
+    return " and ".join([*([", ".join(shown[:-1])] if len(shown) > 1 else []), *shown[-1:]])

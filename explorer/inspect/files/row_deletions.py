@@ -130,6 +130,14 @@ def hidden_rows(snapshot: Snapshot, path: str, limit: int | None = None) -> Hidd
     )
 
 
+def vector_problems(files: pa.Table) -> pa.Array:
+    """Of files that have a `deletion_vector` each, why the vector cannot be found; null where it
+    can."""
+    bodies = in_one_piece(files.column("deletion_vector"))
+    parts = dict(zip((field.name for field in bodies.type), bodies.flatten(), strict=True))
+    return _places(parts)[1]
+
+
 def _vector_frame(files: pa.Table) -> pa.Table:
     """The rows of `deletion_vectors`, of files with a vector and `num_records`."""
     bodies = in_one_piece(files.column("deletion_vector"))

@@ -90,8 +90,7 @@ class Layout:
     @property
     def has_too_many_partitions(self) -> bool:
         """Whether most of at least 50 partitions hold less than one file of the target size."""
-        count = self.partitions.num_rows
-        return bool(count >= MANY_PARTITIONS and 2 * self._num_thin > count)
+        return _are_too_many(self.partitions.num_rows, self._num_thin)
 
     @property
     def partition_verdict(self) -> str:
@@ -148,13 +147,26 @@ def layout_of(snapshot: Snapshot, files: LayoutFiles, target: int | None = None)
 class SmallFiles:
     """What a compaction to `target` bytes would do: of `num_files` live ones it rewrites
     `small_files` of together `small_bytes`, in the partitions where that leaves `files_saved`
-    fewer."""
+    fewer. Of `num_partitions` (1 where the table has none), `thin_partitions` hold less than one
+    file of the target; the files have `size_in_bytes`."""
 
     num_files: int
+    size_in_bytes: int
+    num_partitions: int
+    thin_partitions: int
     target: int
     small_files: int
     small_bytes: int
     files_saved: int
+
+    @property
+    def has_too_many_partitions(self) -> bool:
+        """As `Layout` has it."""
+        return _are_too_many(self.num_partitions, self.thin_partitions)
+
+
+def _are_too_many(partitions: int, thin: int) -> bool:
+    return partitions >= MANY_PARTITIONS and 2 * thin > partitions
 
 
 def small_files(
@@ -175,6 +187,9 @@ def small_files(
     worth = num_small > after
     return SmallFiles(
         num_files=len(sizes),
+        size_in_bytes=int(sizes.sum()),
+        num_partitions=len(firsts),
+        thin_partitions=int((_sums(numbers, sizes, len(firsts)) < target).sum()),
         target=target,
         small_files=int(num_small[worth].sum()),
         small_bytes=int(small_bytes[worth].sum()),

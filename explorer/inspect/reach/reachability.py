@@ -60,7 +60,7 @@ from explorer.inspect.reach._frames import (
     time_or_null,
 )
 from explorer.inspect.reach._retention_windows import Windows, build_windows
-from explorer.inspect.reach.wording import reach_sentence, travel_sentence, versions_in_words
+from explorer.inspect.reach.wording import reach_headline, reach_sentence, versions_in_words
 from explorer.log.actions.columns import string_column
 from explorer.log.folder.listing import LogListing
 from explorer.log.plain_arrays import (
@@ -122,10 +122,19 @@ class Reachability:
         left = pc.indices_nonzero(pc.invert(pc.or_(refuses, gone)))
         return int(left[0].as_py()) if len(left) else None
 
+    def versions_that_are(self, state: str) -> list[tuple[int, int]]:
+        """First and last of the ranges of versions whose `travel` is `state`."""
+        rows = self.ranges.select(["what", "first", "last", "state"]).to_pylist()
+        return [
+            (row["first"], row["last"])
+            for row in rows
+            if (row["what"], row["state"]) == ("time travel", state)
+        ]
+
     @property
     def headline(self) -> str:
-        """How far time travel reaches, in one sentence."""
-        return travel_sentence(self.ranges, self.windows, self.version, has_listed=self.has_listed)
+        """How far time travel reaches, in one short sentence."""
+        return reach_headline(self.ranges, self.version, has_listed=self.has_listed)
 
     @property
     def sentence(self) -> str:
@@ -488,6 +497,7 @@ def _documents(found: Reachability, limit: int | None) -> Iterator[Document]:
     yield {
         "uri": found.uri,
         "version": found.version,
+        "headline": found.headline,
         "sentence": found.sentence,
         "has_listed": found.has_listed,
         "files_outside": found.files_outside,

@@ -64,6 +64,32 @@ def travel_sentence(ranges: pa.Table, windows: pa.Table, latest: int, *, has_lis
     )
 
 
+def reach_headline(ranges: pa.Table, latest: int, *, has_listed: bool) -> str:
+    """Which versions can be read, in one short sentence without the reasons."""
+    found = _states_of(ranges, "time travel")
+    risky = found.get(READABLE_UNPROTECTED, [])
+    can = _joined(found, (PROMISED, READABLE, READABLE_UNPROTECTED))
+    lost = _joined(found, (*GONE, REFUSED))
+    parts = []
+    if can == [(0, latest)]:
+        parts.append("every version can be read")
+    elif can:
+        parts.append(f"{versions_in_words(can)} can be read")
+    if risky:
+        which = "all" if risky == can else versions_in_words(risky)
+        parts[-1] += f", {which} only until the next vacuum"
+    if maybe := found.get(UNPROTECTED):
+        parts.append(f"{versions_in_words(maybe)} may have lost files")
+    if lost:
+        parts.append(f"{versions_in_words(lost)} cannot")
+    text = "; ".join(parts)
+    if lost and len(parts) == 1:
+        text = "No version can be read"
+    if can and not has_listed:
+        text = f"by the log {text}"
+    return f"{_first_letter(text)}." if text else ""
+
+
 def _states_of(ranges: pa.Table, what: str) -> dict[str, list[tuple[int, int]]]:
     # no times: one may lie where no calendar reaches
     rows = ranges.select(["what", "first", "last", "state"]).to_pylist()

@@ -9,7 +9,7 @@ row, and the rows that are the same on both are no change.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -17,9 +17,12 @@ import pyarrow as pa
 
 from explorer.errors import DeltaError, Problem
 from explorer.inspect.commits.commit_lines import read_commit
+from explorer.inspect.rows.row_choice import fair_shares, take_shares
+from explorer.inspect.rows.row_differences import pair_by_key
 from explorer.log.commits.commit_file import may_name
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.rows.changes.change_actions import Change, RecordedChanges, WholeFile
+from explorer.rows.changes.change_counts import count_change
 from explorer.rows.changes.change_range import (
     CHANGE_COLUMNS,
     ChangeRange,
@@ -50,6 +53,9 @@ Route = Literal["none", "change data", "files", "comparison", "too many"]
 MOST_PAIRED: Final = 10_000
 """Rows of one file of change data that are put into pairs."""
 
+MOST_COUNTED: Final = 500
+"""Files and vectors whose rows are counted: each is opened for it."""
+
 _TYPE: Final = CHANGE_COLUMNS[0]
 _BEFORE, _AFTER = "update_preimage", "update_postimage"
 _LABEL: Final = "Reading the rows that changed"
@@ -61,9 +67,11 @@ class CommitRows:
 
     `route` says how they were found: there are `none`; from `change data`; from `files` and
     deletion vectors; by `comparison` of the files that were removed and added; or not at all,
-    because those hold `too many` rows. `is_cut` says that there are more, `num_files` how many
-    files or vectors the commit changed. With `is_paired` each row before an update is followed
-    by the same row after it. `problems` are told with the rows.
+    because those hold `too many` rows. `is_cut` says that there are more, and then there are some
+    of each kind; `num_files` is how many files or vectors the commit changed. `counts` are all
+    the rows that it changed by their `_change_type`, None where nobody counted them. With
+    `is_paired` each row before an update is followed by the same row after it. `problems` are told
+    with the rows.
     """
 
     version: int
@@ -72,6 +80,7 @@ class CommitRows:
     num_files: int
     is_cut: bool = False
     is_paired: bool = False
+    counts: Mapping[str, int] | None = None
     problems: tuple[Problem, ...] = ()
 
 
@@ -99,39 +108,54 @@ def commit_rows(  # of what, how much, and who looks on
     changes = feed.commit(version)
     problems: list[Problem] = []
     wanted = _readable(changes.changes, table, end, data, problems)
-    route: Route
     reader = _Reader(feed=feed, commit=changes, watch=watch)
-    number = len(changes.changes)
-    if not number:
-        return CommitRows(version=version, route="none", rows=_table(feed, []), num_files=0)
-    is_paired = False
-    if _copies(wanted):
-        compared = _compare(reader.batches(wanted), limit + 1, most_compared)
-        route, found = ("too many", []) if compared is None else ("comparison", compared)
-    elif any(isinstance(change, RecordedChanges) for change in wanted):
-        route = "change data"
-        found, is_paired = _recorded(reader, wanted, limit + 1)
-    else:
-        route, found = "files", list(first_rows(reader.batches(wanted), limit + 1))
-    rows = _table(feed, found)
+    found = _find(reader, wanted, limit + 1, most_compared)
+    rows = pa.Table.from_batches(found.batches, feed.schema)
     is_cut = rows.num_rows > limit
     shown = rows.slice(0, limit)
     labels = shown.column(_TYPE).to_pylist()
-    if is_cut and is_paired and labels[-1:] == [_BEFORE]:
+    if is_cut and found.is_paired and labels[-1:] == [_BEFORE]:
         shown = shown.slice(0, limit - 1)  # and not one side of an update alone
     return CommitRows(
         version=version,
-        route=route,
+        route=found.route if changes.changes else "none",
         rows=shown,
-        num_files=number,
+        num_files=len(changes.changes),
         is_cut=is_cut,
-        is_paired=is_paired,
+        is_paired=found.is_paired,
+        counts=found.counts,
         problems=(*label_problems(labels), *problems, *reader.problems),
     )
 
 
-def _table(feed: ChangeFeed, batches: Sequence[pa.RecordBatch]) -> pa.Table:
-    return pa.Table.from_batches(batches, feed.schema)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """Rows that are shown, how they were found, and how many there are of each type."""
+
+    route: Route
+    batches: Sequence[pa.RecordBatch] = ()
+    counts: Counter[str] | None = None
+    is_paired: bool = False
+
+
+def _find(reader: _Reader, changes: Sequence[Change], limit: int, most_compared: int) -> _Found:
+    if _copies(changes):
+        compared = _compare(reader.batches(changes), limit, most_compared)
+        if compared is None:
+            return _Found(route="too many")
+        return _Found(route="comparison", batches=compared[0], counts=compared[1])
+    is_recorded = any(isinstance(change, RecordedChanges) for change in changes)
+    few = _few(reader, changes, limit) if is_recorded else None
+    if few is not None:
+        return few
+    by_change = _count(reader, changes)
+    counts = None if by_change is None else sum(by_change, Counter())
+    route: Route = "change data" if is_recorded else "files"
+    if by_change is None:
+        batches = list(first_rows(reader.batches(changes), limit))
+        return _Found(route=route, batches=batches)
+    batches, is_paired = _some_of_each(reader, changes, limit, by_change)
+    return _Found(route=route, batches=batches, counts=counts, is_paired=is_recorded and is_paired)
 
 
 def _feed_of(table: Table, end: Snapshot, data: bytes) -> ChangeFeed:
@@ -217,43 +241,98 @@ class _Reader:
             )
 
 
-def _recorded(
-    reader: _Reader, changes: Sequence[Change], limit: int
+def _count(reader: _Reader, changes: Sequence[Change]) -> list[Counter[str]] | None:
+    """The rows of each change by their type; None where they are too many, or cannot be told."""
+    if len(changes) > MOST_COUNTED:
+        return None
+    try:
+        store, version = reader.feed.range.table.store, reader.commit.version
+        return [count_change(store, change, version) for change in changes]
+    except DeltaError:
+        return None  # the rows that are read say what is wrong
+
+
+def _some_of_each(
+    reader: _Reader, changes: Sequence[Change], limit: int, by_change: Sequence[Counter[str]]
 ) -> tuple[list[pa.RecordBatch], bool]:
-    """The first rows of change data, and whether both sides of each update stand together."""
+    """Rows of changes whose rows are counted, some of each type, and whether both sides of each
+    update stand together; nothing more is read once they are there."""
+    left = fair_shares(sum(by_change, Counter()), limit)
     found: list[pa.RecordBatch] = []
-    number, is_paired = 0, True
-    for change in changes:
-        batches = list(first_rows(reader.batches([change]), MOST_PAIRED + 1))
-        rows = pa.Table.from_batches(batches, reader.feed.schema).combine_chunks()
-        order = None if rows.num_rows > MOST_PAIRED else _pairs(rows)
-        is_paired = is_paired and order is not None
-        if order is not None:
-            rows = rows.take(pa.array(order, pa.int64()))
-        found += first_rows(rows.to_batches(), limit - number)
-        number += rows.num_rows
-        if number >= limit:
-            break
+    is_paired = True
+    for change, counts in zip(changes, by_change, strict=True):
+        if not any(min(counts[kind], left[kind]) for kind in counts):
+            continue
+        batches = reader.batches([change])
+        if isinstance(change, RecordedChanges):
+            batches, is_pair = _ordered(reader, batches, counts.total())
+            is_paired = is_paired and is_pair
+        for batch in batches:
+            found += _taken(batch, left)
+            if not any(min(counts[kind], left[kind]) for kind in counts):
+                break
     return found, is_paired
+
+
+def _ordered(
+    reader: _Reader, batches: Iterator[pa.RecordBatch], number: int
+) -> tuple[Iterator[pa.RecordBatch], bool]:
+    """Rows of change data in pairs, and whether that can be told; as they are where they are too
+    many for it."""
+    if number > MOST_PAIRED:
+        return batches, False
+    rows = pa.Table.from_batches(batches, reader.feed.schema).combine_chunks()
+    order = _pairs(rows)
+    if order is not None:
+        rows = rows.take(pa.array(order, pa.int64())).combine_chunks()
+    return iter(rows.to_batches()), order is not None
+
+
+def _taken(batch: pa.RecordBatch, left: Counter[str]) -> list[pa.RecordBatch]:
+    places = take_shares(batch.column(_TYPE).to_pylist(), left)
+    return [batch.take(pa.array(places, pa.int64()))] if places else []
+
+
+def _few(reader: _Reader, changes: Sequence[Change], limit: int) -> _Found | None:
+    """Rows of change data, some of each type; both sides of each update stand together, also where
+    it moves rows to other partitions, and so into other files. None where they are too many for
+    that."""
+    batches = list(first_rows(reader.batches(changes), MOST_PAIRED + 1))
+    number = sum(batch.num_rows for batch in batches)
+    if number > MOST_PAIRED:
+        return None
+    ordered, is_paired = _ordered(reader, iter(batches), number)
+    held = list(ordered)
+    counts = Counter(kind for batch in held for kind in batch.column(_TYPE).to_pylist())
+    left = fair_shares(counts, limit)
+    shown = [part for batch in held for part in _taken(batch, left)]
+    return _Found(route="change data", batches=shown, counts=counts, is_paired=is_paired)
 
 
 def _pairs(rows: pa.Table) -> list[int] | None:
     """The order of the rows in which each row before an update is followed by the same row after
-    it; None where that cannot be told. Writers keep the order of rows on both sides: it is
-    taken for the same row where half of the columns at least are the same in all of them."""
+    it; None where that cannot be told. A column that is named like a key tells it. Else writers
+    keep the order of rows on both sides: one is taken for the same row where half of the columns
+    at least are the same in all of them."""
     types = rows.column(_TYPE).to_pylist()
     before = [at for at, kind in enumerate(types) if kind == _BEFORE]
     after = [at for at, kind in enumerate(types) if kind == _AFTER]
     if len(before) != len(after):
         return None
-    values = [
-        plain_values(rows.column(name)) for name in rows.column_names if name not in CHANGE_COLUMNS
-    ]
+    names = [name for name in rows.column_names if name not in CHANGE_COLUMNS]
+    sides = [rows.take(pa.array(places, pa.int64())) for places in (before, after)]
+    by_key = pair_by_key(sides[0], sides[1], names) if before else None
+    if by_key is not None:
+        return _in_pairs(types, dict(zip(before, (after[at] for at in by_key), strict=True)))
+    values = [plain_values(rows.column(name)) for name in names]
     for one, other in zip(before, after, strict=True):
         same = sum(repr(column[one]) == repr(column[other]) for column in values)
         if 2 * same < len(values):
             return None
-    partner = dict(zip(before, after, strict=True))
+    return _in_pairs(types, dict(zip(before, after, strict=True)))
+
+
+def _in_pairs(types: Sequence[str], partner: Mapping[int, int]) -> list[int]:
     order = []
     for at, kind in enumerate(types):
         if kind != _AFTER:
@@ -263,10 +342,10 @@ def _pairs(rows: pa.Table) -> list[int] | None:
 
 def _compare(
     batches: Iterator[pa.RecordBatch], limit: int, most: int
-) -> list[pa.RecordBatch] | None:
+) -> tuple[list[pa.RecordBatch], Counter[str]] | None:
     """The rows that are on one side only, at most `limit`: deleted ones first, and half of each
-    where both are many; None where there are more than `most` rows to compare. A row that
-    stands twice counts twice."""
+    where both are many; and how many each side has; None where there are more than `most` rows to
+    compare. A row that stands twice counts twice."""
     held: list[tuple[pa.RecordBatch, list[str], list[str]]] = []
     balance: Counter[str] = Counter()
     read = 0
@@ -282,7 +361,8 @@ def _compare(
     sides = [_surplus(held, balance, kind) for kind in ("delete", "insert")]
     deleted, inserted = (sum(batch.num_rows for batch in side) for side in sides)
     fewer = min(deleted, max(limit - inserted, limit // 2))
-    return [*first_rows(sides[0], fewer), *first_rows(sides[1], limit - fewer)]
+    shown = [*first_rows(sides[0], fewer), *first_rows(sides[1], limit - fewer)]
+    return shown, +Counter(delete=deleted, insert=inserted)
 
 
 def _surplus(

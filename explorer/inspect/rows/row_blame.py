@@ -36,7 +36,7 @@ from explorer.rows.layout import layout_of
 from explorer.rows.python_values import plain_values
 from explorer.rows.read import plan_rows
 from explorer.rows.request import ROW_TRACKING_COLUMNS
-from explorer.rows.row_values import row_objects
+from explorer.rows.row_values import plain_objects, row_objects
 from explorer.scan.predicate.parse import parse_predicate
 from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
@@ -67,6 +67,7 @@ _AFTER: Final = ("insert", "update_postimage")
 class RowBlame:
     """Which commit last set each value of a row of `version`.
 
+    - `texts`: by column, the value as people read it, None where it is null
     - `cells`, a row per column: its `value` as text or JSON, null where it is null; `kind`:
       inserted with the row, changed later, or unknown; then version, timestamp, operation,
       user_name, engine_info and log_file of the commit. `reason` says why it is not known, or
@@ -81,6 +82,7 @@ class RowBlame:
     where: str
     version: int
     cells: pa.Table
+    texts: Mapping[str, str | None]
     row_id: int | None
     row_commit_version: int | None
     first: int
@@ -130,6 +132,7 @@ def blame_row(  # noqa: PLR0913  # which row, which columns, how far, and who lo
         where=where,
         version=end.version,
         cells=build_frame(CELLS, list(_cells(table, row, walk, search))),
+        texts=row.texts,
         row_id=row.row_id,
         row_commit_version=row.commit_version,
         first=search.first,
@@ -145,6 +148,7 @@ class _Row:
     """The row that is asked for: what each wanted column holds, to be shown and to be compared."""
 
     shown: Mapping[str, Any]
+    texts: Mapping[str, str | None]
     values: Mapping[str, str]
     row_id: int | None
     commit_version: int | None
@@ -163,10 +167,11 @@ def _the_row(end: Snapshot, where: str, columns: Sequence[str] | None, watch: Wa
             reason="The commits are told that set the values of one row.",
             remedy="Give a condition that one row meets, such as one on its key.",
         )
-    shown = next(row_objects(rows))
+    shown, plain = next(row_objects(rows)), next(plain_objects(rows))
     known = {name: rows.column(name)[0].as_py() for name in tracked}
     return _Row(
         shown={name: shown[name] for name in wanted},
+        texts={name: None if plain[name] is None else _text(plain[name]) for name in wanted},
         values=_images(rows.select(wanted), wanted)[0],
         row_id=known.get(_ROW_ID),
         commit_version=known.get(_ROW_VERSION),

@@ -59,6 +59,7 @@ class RowDifferences:
     - `only_in_older` and `only_in_newer`: columns that the other version has not; they are not
       compared
     - `files_read`, `bytes_read`: what was read for it
+    - `is_of_two_tables`: whether the sides are of two tables, of which neither is older
     - `reason`: why nothing was read, such as too many files; None where all that differs was
     """
 
@@ -74,20 +75,30 @@ class RowDifferences:
     only_in_older: tuple[str, ...] = ()
     only_in_newer: tuple[str, ...] = ()
     num_repeated: int = 0
+    is_of_two_tables: bool = False
     reason: str | None = None
+
+    @property
+    def counts_in_words(self) -> str:
+        """`874 rows changed, 3 rows inserted`; empty where none differs."""
+        kinds = zip(
+            _KINDS[self.is_of_two_tables], (self.after, self.inserted, self.deleted), strict=True
+        )
+        told = [f"{count(rows.num_rows, 'row')} {kind}" for kind, rows in kinds if rows.num_rows]
+        return ", ".join(told)
 
     @property
     def sentence(self) -> str:
         """How many rows differ, and by what the same row was told."""
         if self.reason is not None:
             return f"The rows are not shown: {self.reason}."
-        kinds = (("inserted", self.inserted), ("deleted", self.deleted), ("changed", self.after))
-        told = [f"{count(rows.num_rows, 'row')} {kind}" for kind, rows in kinds if rows.num_rows]
-        alone = (("older", self.only_in_older), ("newer", self.only_in_newer))
-        left = [f"{_named(names)}, only in the {side} version" for side, names in alone if names]
-        text = f"{', '.join(told)}." if told else "No row differs."
+        told, sides = self.counts_in_words, _SIDES[self.is_of_two_tables]
+        alone = zip(sides, (self.only_in_older, self.only_in_newer), strict=True)
+        left = [f"{_named(names)}, only in the {side}" for side, names in alone if names]
+        text = f"{told}." if told else "No row differs."
         if left:
-            text = text if told else "No row differs in the columns of both versions."
+            both = "tables" if self.is_of_two_tables else "versions"
+            text = text if told else f"No row differs in the columns of both {both}."
             text += f" Not compared: {'; '.join(left)}."
         if self.after.num_rows:
             by = "row id" if self.key == (ROW_ID,) else ", ".join(self.key)
@@ -100,6 +111,16 @@ class RowDifferences:
             text += "these rows are not matched."
         size = render_byte_size(self.bytes_read)
         return f"{text} {count(self.files_read, 'file')} read ({size})."
+
+
+_SIDES: Final = {
+    False: ("older version", "newer version"),
+    True: ("first table", "second table"),
+}
+_KINDS: Final = {
+    False: ("changed", "inserted", "deleted"),
+    True: ("with other values", "only in the second table", "only in the first table"),
+}
 
 
 def _named(names: Sequence[str]) -> str:
@@ -159,7 +180,8 @@ def row_differences(  # noqa: PLR0913 - what is known already, among what can be
     before = _widened(before.rename_columns(names), after, columns.widened)
     after = _widened(after, before, columns.narrowed)
     found = _compare(before, after, key, tracked=tracked)
-    return replace(found, older=older.version, newer=newer.version, files_read=total,
+    return replace(found, is_of_two_tables=older.metadata.id != newer.metadata.id,
+                   older=older.version, newer=newer.version, files_read=total,
                    bytes_read=size, only_in_older=columns.only_in_older,
                    only_in_newer=columns.only_in_newer)  # fmt: skip
 
@@ -252,6 +274,7 @@ def _nothing(older: Snapshot, newer: Snapshot, columns: _Columns, reason: str) -
     request = build_request(layout_of(newer), list(columns.shared.values()))
     empty = request.schema.empty_table()
     return RowDifferences(
+        is_of_two_tables=older.metadata.id != newer.metadata.id,
         older=older.version, newer=newer.version, inserted=empty, deleted=empty, before=empty,
         after=empty, key=(), files_read=0, bytes_read=0, only_in_older=columns.only_in_older,
         only_in_newer=columns.only_in_newer, reason=reason,
@@ -305,6 +328,14 @@ def _find_key(before: pa.Table, after: pa.Table, names: Sequence[str]) -> tuple[
     named = [name for name in names if is_named_like_a_key(name)]
     other = set(key_columns(after.select(named)))
     return next(((name,) for name in key_columns(before.select(named)) if name in other), ())
+
+
+def pair_by_key(before: pa.Table, after: pa.Table, names: Sequence[str]) -> list[int] | None:
+    """For each row before a change the place of the same row after it, by a column of `names` that
+    is named like a key; None where no such column tells all of them apart."""
+    key = _find_key(before, after, names)
+    pairs = _pairs(before, after, key)[0] if key else []
+    return [place for _, place in pairs] if len(pairs) == before.num_rows else None
 
 
 def _pairs(gone: pa.Table, new: pa.Table, key: Sequence[str]) -> tuple[list[tuple[int, int]], int]:

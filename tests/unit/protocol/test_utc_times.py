@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
 
-from explorer.protocol.values.utc_times import render_minute, render_second, render_times
+import pytest
+
+from explorer.protocol.values.utc_times import (
+    render_minute,
+    render_second,
+    render_times,
+    render_value_times,
+)
 
 NOON = datetime(2026, 11, 25, 12, 0, 7, tzinfo=UTC)
 
@@ -30,3 +37,25 @@ def test_seconds_are_told_where_two_times_could_be_confused() -> None:
         "2026-11-25 12:00:06 UTC",
     ]
     assert render_times([], "?") == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [
+        (
+            ["2026-10-19T09:56:11.686000Z", "2026-10-19 09:56:12.400000Z", None],
+            ["2026-10-19 09:56:11.686 UTC", "2026-10-19 09:56:12.400 UTC", None],
+        ),
+        (["2026-10-19T09:56:11.000000Z"], ["2026-10-19 09:56:11 UTC"]),
+        (["2026-10-19 09:56:11.000001"], ["2026-10-19 09:56:11.000001"]),
+        (["2026-10-19T09:56:11Z", "2026-10-19 09:56:11.1"],
+         ["2026-10-19 09:56:11.000 UTC", "2026-10-19 09:56:11.100"]),
+        (["2026-10-19", "at 2026-10-19T09:56:11Z", ""],
+         ["2026-10-19", "at 2026-10-19T09:56:11Z", ""]),
+    ],
+    ids=["threes", "whole", "microseconds", "wall", "others"],
+)  # fmt: skip
+def test_times_of_a_column_have_one_form_and_as_many_digits(
+    texts: list[str | None], told: list[str | None]
+) -> None:
+    assert render_value_times(texts) == told

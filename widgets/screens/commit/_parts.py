@@ -117,8 +117,9 @@ def render_message(message: object) -> Markup:
 
 def render_commit_buttons(version: int) -> Markup:
     """The ways on from a commit."""
-    restore = NOTHING
+    restore = compare = NOTHING
     if version > 0:
+        compare = _COMPARE
         restore = render_plan_link(
             "Restore to before this commit",
             "restore",
@@ -126,21 +127,26 @@ def render_commit_buttons(version: int) -> Markup:
             action="plan-now",
         )
     return html(
-        '<div class="dx-buttons">{}'
-        '<button type="button" class="dx-outlined" data-do="compare" data-value="previous">'
-        "Compare with previous</button>"
+        '<div class="dx-buttons">{}{}'
         '<button type="button" data-do="compare" data-value="latest" '
         'aria-label="Compare with latest">with latest</button>'
         '<button type="button" data-do="files" data-value="">Files</button></div>',
         restore,
+        compare,
     )
 
 
+_COMPARE = html(
+    '<button type="button" class="dx-outlined" data-do="compare" data-value="previous">'
+    "Compare with previous</button>"
+)
+
+
 def render_access(access: str) -> Markup:
-    """Who can no longer use the table, where the commit changed what it asks."""
+    """Who can read the table after it; nothing while that is not known."""
     if not access:
         return NOTHING
-    return render_section("Who can use the table after it", html("<p>{}</p>", visible(access)))
+    return render_section("Who can still read the table", html("<p>{}</p>", visible(access)))
 
 
 def render_effect(figures: CommitFigures | None) -> Markup:

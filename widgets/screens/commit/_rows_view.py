@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from explorer.inspect.rows.row_choice import choose_fairly
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.commit._actions_view import SCREENS
 from widgets.screens.commit._ask import ROWS_SHOWN, ChangedRows, OneCommit, read_changed_rows
@@ -60,6 +61,16 @@ class ChangedRowsView:
         """A table has been opened."""
         self._view.show(service)
 
+    @property
+    def counts(self) -> Mapping[str, int] | None:
+        """The rows that the commit changed by their type, once they are known."""
+        found = self._view.answer
+        return None if found is None else found.found.counts
+
+    def listen(self, listener: Callable[[], object]) -> None:
+        """Call `listener` whenever the rows become known, or are no longer."""
+        self._view.listen(listener)
+
     def refresh(self) -> None:
         """What is asked of the selected commit may have become known."""
         self._view.refresh()
@@ -99,13 +110,14 @@ def render_changed_rows(asked: OneCommit, changed: ChangedRows, _: Pages) -> Mar
             format_count(asked.version - 1),
         )
     entries = _fold(changed.rows.rows, is_paired=found.is_paired)
-    shown = entries[:ROWS_SHOWN]
+    kinds = [kind for _, _, kind in entries]
+    shown = [entries[at] for at in choose_fairly(kinds, ROWS_SHOWN)]
     is_cut = found.is_cut or len(entries) > len(shown)
-    told = f"The first {len(shown)} rows" if is_cut else format_many(len(shown), "row")
+    told = _told(len(shown), is_cut=is_cut, counts=found.counts)
     names = [name for name in changed.rows.names if name != TYPE]
     return (
         problems
-        + html('<p class="dx-muted">{}, found {}.</p>', told, _FOUND[found.route])
+        + html('<p class="dx-muted">{}; found {}.</p>', told, _FOUND[found.route])
         + html(
             '<div class="dx-rows" tabindex="0" role="region" aria-label="Rows of the commit">{}'
             "</div>",
@@ -113,6 +125,26 @@ def render_changed_rows(asked: OneCommit, changed: ChangedRows, _: Pages) -> Mar
         )
         + _render_left(len(names))
     )
+
+
+def _told(shown: int, *, is_cut: bool, counts: Mapping[str, int] | None) -> str:
+    """How many rows are shown of how many, and how many of each kind there are; both sides of an
+    update are one row."""
+    if counts is None:
+        return f"The first {shown} rows" if is_cut else format_many(shown, "row")
+    kinds = [(counts.get(name, 0), word) for name, word in _COUNTED.items()]
+    other = sum(counts.values()) - sum(number for number, _ in kinds) - counts.get(BEFORE, 0)
+    kinds.append((other, "of another kind"))
+    told = [f"{format_count(number)} {word}" for number, word in kinds if number > 0]
+    total = sum(number for number, _ in kinds)
+    some = f"{format_count(shown)} of " if is_cut else ""
+    if len(told) == 1:
+        number, _, word = told[0].partition(" ")
+        return f"{some}{number} {word} {'row' if total == 1 else 'rows'}"
+    return f"{some}{format_many(total, 'row')}: {', '.join(told)}"
+
+
+_COUNTED = {AFTER: "updated", "insert": "inserted", "delete": "deleted"}
 
 
 Entry = tuple[Mapping[str, Any] | None, Mapping[str, Any], str]

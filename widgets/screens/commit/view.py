@@ -12,7 +12,7 @@ from explorer.errors import Problem
 from widgets.figures.commits import Commits
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.commit._actions_view import ActionsView
-from widgets.screens.commit._ask import CommitFacts, OneCommit, read_commit_facts
+from widgets.screens.commit._ask import CommitFacts, OneCommit, read_access, read_commit_facts
 from widgets.screens.commit._parts import (
     CommitFigures,
     render_access,
@@ -24,7 +24,7 @@ from widgets.screens.commit._parts import (
     render_message,
     render_record,
 )
-from widgets.screens.commit._rows_view import ChangedRowsView
+from widgets.screens.commit._rows_view import AFTER, BEFORE, ChangedRowsView
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import BESIDE, HistoryState, PageState
@@ -45,6 +45,7 @@ class CommitView:
         self._history = history
         self._service: TableService | None = None
         self._facts: CommitFacts | None = None
+        self._access = ""
         self._failure: Problem | None = None
         self._asked: tuple[str, int] | None = None
         self._head = LiveHtml(margin=0)
@@ -68,6 +69,7 @@ class CommitView:
         self._head.on("plan-now", partial(open_plan, self._state))
         for part in (self._head, self._rows.panel):
             part.on("compare", self._compare)
+        self._rows.listen(self._draw)  # a commit need not say how many it removed
         self._state.param.watch(lambda *_: self._select(), ["version", "view"])
         self._history.param.watch(lambda *_: self._select(), ["commits", "live", "reading"])
 
@@ -111,7 +113,7 @@ class CommitView:
             self._draw()
             return  # the timeline is drawn first: it tells what is told here, too
         self._asked = (service.uri, version)
-        self._facts, self._failure = None, None
+        self._facts, self._failure, self._access = None, None, ""
         self._draw()
         # what the timeline knows of it is there; the timeline need not wait for the rest
         self._services.runner.when_drawn(partial(self._read, service, version))
@@ -129,6 +131,7 @@ class CommitView:
                 self._draw()
                 self._rows.refresh()
                 self._actions.refresh()
+                self._read_access(service, facts)
 
         def failed(problem: Problem) -> None:
             if self._is_current(service, version):
@@ -136,6 +139,16 @@ class CommitView:
                 self._draw()
 
         self._services.runner.run(lambda: read_commit_facts(service, version, entry), done, failed)
+
+    def _read_access(self, service: TableService, facts: CommitFacts) -> None:
+        """What is said last: an old version of a long log is longer looked for."""
+
+        def done(access: str) -> None:
+            if self._facts is facts and self._is_current(service, facts.version):
+                self._access = access
+                self._draw()
+
+        self._services.runner.run(lambda: read_access(service, facts), done, lambda _: None)
 
     def _is_current(self, service: TableService, version: int) -> bool:
         return service is self._service and version == self._state.version
@@ -179,7 +192,7 @@ class CommitView:
             + render_commit_buttons(version)
             + render_commit_figures(figures)
             + render_effect(figures)
-            + render_access(facts.access)
+            + render_access(self._access)
         )
 
     def _render_record(self, facts: CommitFacts, uri: str) -> Markup:
@@ -201,10 +214,15 @@ class CommitView:
             return None
         names = ("files_added", "files_removed", "rows_added", "rows_removed",
                  "bytes_added", "bytes_removed")  # fmt: skip
+        known = {name: entry.get(name) for name in names}
+        counts = self._rows.counts if self._facts and self._facts.version == version else None
+        if counts is not None and None in (known["rows_added"], known["rows_removed"]):
+            known["rows_added"] = counts.get("insert", 0) + counts.get(AFTER, 0)
+            known["rows_removed"] = counts.get("delete", 0) + counts.get(BEFORE, 0)
         return CommitFigures(
             size_after=self._live(version, "bytes"),
             files_after=self._live(version, "files"),
-            **{name: entry.get(name) for name in names},
+            **known,
         )
 
     def _live(self, version: int, measure: str) -> int | None:

@@ -15,8 +15,9 @@ from explorer.comparison.file_changes import FileChanges, RowChanges
 from explorer.comparison.schema_changes import SchemaChange
 from explorer.comparison.table_settings import ProtocolChange, SettingChange
 from explorer.comparison.versions import VersionDiff
-from explorer.errors import Problem
+from explorer.errors import DeltaError, Problem
 from explorer.inspect.commits.commit_counts import commits_between
+from explorer.inspect.commits.told_commits import sentence_of_info
 from explorer.progress import Watch
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
@@ -51,6 +52,7 @@ class Pair:
 class Settings:
     """What differs beside the files; a problem stands where a layer cannot be read.
 
+    `commit` is the sentence of the only commit between, where it records what it did; else empty.
     `found` has both versions. `num_files` is of both versions together, `more_files` by how
     many the newer one has more.
     """
@@ -62,6 +64,12 @@ class Settings:
     protocol: ProtocolChange | Problem
     num_files: int
     more_files: int
+    commit: str = ""
+
+    @property
+    def is_of_two_tables(self) -> bool:
+        """Whether neither side was before the other."""
+        return self.found.is_of_two_tables
 
     @property
     def older(self) -> Snapshot:
@@ -148,7 +156,19 @@ def read_settings(
         protocol=attempt_fact(lambda: found.protocol),
         num_files=found.older.num_files + found.newer.num_files,
         more_files=found.newer.num_files - found.older.num_files,
+        commit=_only_commit(pair.service, before.version, after.version) if not pair.other else "",
     )
+
+
+def _only_commit(service: TableService, older: int, newer: int) -> str:
+    """What the log alone tells of the rows, before any file is looked at."""
+    if newer != older + 1:
+        return ""
+    try:
+        info = service.read_commit(newer)
+    except DeltaError:
+        return ""  # a checkpoint has the version, and the log not its commit
+    return sentence_of_info(info).text if info["metrics"] else ""
 
 
 def read_file_changes(settings: Settings, watch: Watch) -> Files:

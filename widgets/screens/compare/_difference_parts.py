@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import explorer.inspect as look
-from explorer.rows.row_values import row_objects, write_plain
+from explorer.rows.row_values import plain_objects, row_objects
 from explorer.table.counts import are
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.rows.ask import plain_rows
@@ -16,6 +16,11 @@ from widgets.text import MINUS, cut
 COLUMNS_SHOWN = 500
 _SIGNS = {"changed": ("\N{PLUS-MINUS SIGN}", "changed"), "inserted": ("+", "inserted"),
           "deleted": (MINUS, "deleted")}  # fmt: skip
+_SIGNS_OF_TABLES = {
+    "changed": ("\N{PLUS-MINUS SIGN}", "with other values"),
+    "inserted": ("+", "only in the second table"),
+    "deleted": (MINUS, "only in the first table"),
+}
 
 
 def num_differences(found: look.RowDifferences) -> int:
@@ -26,6 +31,7 @@ def num_differences(found: look.RowDifferences) -> int:
 def render_differences(found: look.RowDifferences, offset: int, limit: int) -> Markup:
     """Rows from `offset` on: changed ones first, then inserted, then deleted ones."""
     names = _order(found)[:COLUMNS_SHOWN]
+    signs = _SIGNS_OF_TABLES if found.is_of_two_tables else _SIGNS
     numbers = plain_rows(found.after.slice(0, 0)).numbers
     heads = join(
         html(
@@ -37,7 +43,7 @@ def render_differences(found: look.RowDifferences, offset: int, limit: int) -> M
         for name in names
     )
     lines = join(
-        _render_line(kind, old, new, names, numbers)
+        _render_line((kind, *signs[kind]), old, new, names, numbers)
         for kind, old, new in _page(found, offset, limit)
     )
     left = found.after.num_columns - len(names)
@@ -81,7 +87,7 @@ def _page(
             sides = [
                 [None] * min(limit, count - offset)
                 if side is None
-                else list(row_objects(side.slice(offset, limit), write_plain))
+                else list(plain_objects(side.slice(offset, limit)))
                 for side in (before, after)
             ]
             for old, new in zip(*sides, strict=True):
@@ -91,13 +97,13 @@ def _page(
 
 
 def _render_line(
-    kind: str,
+    said: tuple[str, str, str],
     old: Mapping[str, Any] | None,
     new: Mapping[str, Any] | None,
     names: Sequence[str],
     numbers: frozenset[str],
 ) -> Markup:
-    sign, word = _SIGNS[kind]
+    kind, sign, word = said
     cells = join(_render_cell(name, old, new, numbers) for name in names)
     return html(
         '<tr class="dx-{}"><td class="dx-sign" title="{}">{}<span class="dx-unseen"> {}</span>'

@@ -10,7 +10,9 @@ import pyarrow as pa
 from explorer.comparison.schema_changes import SchemaChange
 from explorer.comparison.table_settings import ProtocolChange, SettingChange
 from explorer.errors import Problem
+from explorer.inspect import RowDifferences
 from explorer.inspect.files.statistics import null_count_in_words
+from explorer.protocol.values.utc_times import render_value_times
 from widgets.screens.files.parts import render_partition
 from widgets.text import (
     UNKNOWN,
@@ -31,6 +33,14 @@ ARROW = " \N{RIGHTWARDS ARROW} "
 SIGNS = {"added": "added", "removed": "removed", "changed": "kept, differs"}
 """What became of a file, in words: data files never change, what the log says of them does."""
 _TOLD = {"added": "added", "removed": "removed", "changed": "kept with another vector or entry"}
+_SIGNS_OF_TABLES = {
+    "added": "only in the second", "removed": "only in the first", "changed": "in both, differs",
+}  # fmt: skip
+_TOLD_OF_TABLES = {
+    "added": "only in the second table",
+    "removed": "only in the first",
+    "changed": "in both with another vector or entry",
+}
 
 FILE_COLUMNS = (
     Column(key="kind", label="What"),
@@ -97,6 +107,13 @@ _ROWS = (
     ),
     ("recounted", 1, "other counts", "The same files say that they hold another number of rows."),
 )
+_ROWS_OF_TABLES = (
+    ("added", 1, "files of the second table", "Live rows of files that only the second table has."),
+    ("removed", -1, "files of the first table", "Live rows of files that only the first has."),
+    ("hidden", -1, "rows deleted in the second", "Live in the first, in files that both have."),
+    ("restored", 1, "rows deleted in the first", "Live in the second, in files that both have."),
+    ("recounted", 1, "other counts", "The same files say that they hold another number of rows."),
+)
 
 
 def hidden(vector: Mapping[str, Any] | None) -> int | None:
@@ -117,13 +134,14 @@ def file_facts(kind: str, entry: Mapping[str, Any]) -> list[object]:
     return [kind, entry["path"], partition, *pairs, ""]
 
 
-def build_file_row(kind: str, entry: Mapping[str, Any]) -> Row:
-    """One file that was added, removed or changed."""
+def build_file_row(kind: str, entry: Mapping[str, Any], *, is_of_two_tables: bool) -> Row:
+    """One file that was added, removed or changed, or that only one of two tables has."""
+    signs = _SIGNS_OF_TABLES if is_of_two_tables else SIGNS
     _, path, partition, *numbers, changes = file_facts(kind, entry)
     sizes, rows, hidden_rows = numbers[:2], numbers[2:4], numbers[4:6]
     return Row(
         cells=(
-            Cell(text=SIGNS[kind]),
+            Cell(text=signs[kind]),
             Cell(text=cut_path(str(path), 52), title=cut(str(path), 1000)),
             Cell(text=cut(str(partition), 60) or DASH, title=cut(str(partition), 1000)),
             _both(kind, sizes, format_bytes),
@@ -148,10 +166,10 @@ def _both(kind: str, values: Sequence[Any], shown: Any) -> Cell:
     )
 
 
-def build_row_rows(rows: Any) -> list[Row]:
+def build_row_rows(rows: Any, *, is_of_two_tables: bool) -> list[Row]:
     """By what rows were inserted and deleted, and the sum."""
     found = []
-    for name, sign, by, meaning in _ROWS:
+    for name, sign, by, meaning in _ROWS_OF_TABLES if is_of_two_tables else _ROWS:
         value = getattr(rows, name)
         if value == 0 and name == "recounted":
             continue
@@ -238,6 +256,8 @@ def build_statistics_row(entry: Mapping[str, Any]) -> Row:
     ]
     sides = [[entry[f"{fact}_{side}"] for side in ("before", "after")]
              for fact in ("minimum", "maximum")]  # fmt: skip
+    if str(entry["type_after"] or entry["type_before"]).startswith("timestamp"):
+        sides = [render_value_times(pair) for pair in sides]
     name = str(entry["path"])
     return Row(
         cells=(
@@ -264,8 +284,11 @@ def _text(value: str | None) -> Cell:
     return Cell(text=cut(value, 60), title=cut(value, 2000))
 
 
-def compare_figures(settings: Any, files: Any | None) -> list[KeyFigure]:
-    """The layers as figures; those of files are pending while `files` is None."""
+def compare_figures(
+    settings: Any, files: Any | None, rows: RowDifferences | None = None
+) -> list[KeyFigure]:
+    """What differs as figures; those of files are pending while `files` is None, and of rows the
+    sum is told until those that differ are known."""
     pending = "\N{HORIZONTAL ELLIPSIS}"
     figures = [KeyFigure(name=name, value=pending) for name in ("Files", "Size", "Rows")]
     if files is not None:
@@ -278,17 +301,33 @@ def compare_figures(settings: Any, files: Any | None) -> list[KeyFigure]:
                       remark=f"+{format_bytes(files.bytes_added)} "
                              f"\N{MINUS SIGN}{format_bytes(files.bytes_removed)}",
                       exact=f"{format_signed(change)} bytes"),
-            KeyFigure(name="Rows", value=format_signed(files.rows.net), remark="by statistics"),
+            _row_figure(files.rows.net, rows),
         ]  # fmt: skip
-    return [
-        *figures,
-        KeyFigure(name="Schema", value=_layer(settings.schema), remark="field by field"),
-        KeyFigure(
-            name="Properties",
-            value=_layer(_own_settings(settings.properties)),
-            remark=_protocol_word(settings.protocol),
-        ),
-    ]
+    word = _protocol_word(settings.protocol)
+    if not _is_same(settings.schema):
+        figures.append(
+            KeyFigure(name="Schema", value=_layer(settings.schema), remark="field by field")
+        )
+    own = _own_settings(settings.properties)
+    if not _is_same(own):
+        remark = "" if word == _SAME_PROTOCOL else word
+        figures.append(KeyFigure(name="Properties", value=_layer(own), remark=remark))
+    elif word != _SAME_PROTOCOL:
+        figures.append(KeyFigure(name="Protocol", value="differs", remark=word))
+    return figures
+
+
+def _row_figure(net: int | None, rows: RowDifferences | None) -> KeyFigure:
+    if rows is None or rows.reason is not None:
+        return KeyFigure(name="Rows, net", value=format_signed(net), remark="by statistics")
+    changed, inserted, deleted = (
+        format_count(side.num_rows) for side in (rows.after, rows.inserted, rows.deleted)
+    )
+    sides = f"+{inserted} \N{MINUS SIGN}{deleted}"
+    if not rows.after.num_rows:
+        return KeyFigure(name="Rows", value=sides, remark="by the files that differ")
+    what = "differ" if rows.is_of_two_tables else "changed"
+    return KeyFigure(name="Rows", value=f"{changed} {what}", remark=sides)
 
 
 def same_sentence(settings: Any, files: Any | None) -> str:
@@ -305,39 +344,51 @@ def same_sentence(settings: Any, files: Any | None) -> str:
     return f"The same: {', '.join(same)}." if same else ""
 
 
-def compare_sentence(start: str, settings: Any, files: Any | None) -> str:
-    """What differs, in one sentence; as far as it is known while `files` is None."""
+def compare_sentence(
+    start: str, settings: Any, files: Any | None, rows: RowDifferences | None = None
+) -> str:
+    """What differs, in one sentence, rows first; as far as it is known while `files`, or the
+    `rows` that differ, are None."""
+    known = rows is not None and rows.reason is None
+    first = (rows.counts_in_words or "no row differs") if rows and known else settings.commit
+    lead = [first] if first else []
     if files is None:
         more = settings.more_files
         noun = "file" if abs(more) == 1 else "files"
         count = f"{format_count(abs(more))} {noun} {'more' if more > 0 else 'fewer'}"
-        return (
-            f"{start}: {'; '.join([count if more else 'as many files', *_layer_words(settings)])}."
-        )
-    counts = [(files.count(kind), verb) for kind, verb in _TOLD.items()]
+        files_told = count if more else "as many files"
+        return f"{start}: {'; '.join([*lead, files_told, *_layer_words(settings)])}."
+    words = _TOLD_OF_TABLES if settings.is_of_two_tables else _TOLD
+    counts = [(files.count(kind), verb) for kind, verb in words.items()]
     told = [f"{format_count(number)} {verb}" for number, verb in counts if number]
     if told:
         number, verb = told[0].split(" ", 1)
         told[0] = f"{number} {'file' if number == '1' else 'files'} {verb}"
-    net = files.rows.net
-    rows = "how the rows changed is unknown"
-    if net is not None:
-        noun = "row" if abs(net) == 1 else "rows"
-        more = f"{format_count(abs(net))} {noun} {'more' if net > 0 else 'fewer'}"
-        rows = more if net else "as many rows as before"
-    parts = [f"{_joined(told)}, {rows}" if told else "no file differs"]
+    if told and not lead:
+        lead = [_net_words(files.rows.net, is_of_two_tables=settings.is_of_two_tables)]
+    parts = [*lead, _joined(told) if told else "no file differs"]
     return f"{start}: {'; '.join([*parts, *_layer_words(settings)])}."
+
+
+def _net_words(net: int | None, *, is_of_two_tables: bool) -> str:
+    if net is None:
+        what = "whether the rows differ" if is_of_two_tables else "how the rows changed"
+        return f"{what} is unknown"
+    if not net:
+        return "as many rows" if is_of_two_tables else "as many rows as before"
+    noun = "row" if abs(net) == 1 else "rows"
+    return f"{format_count(abs(net))} {'more' if net > 0 else 'fewer'} {noun}"
 
 
 def _layer_words(settings: Any) -> list[str]:
     """What differs beside the files."""
     parts = [] if _is_same(settings.schema) else ["the schema differs"]
-    parts += _setting_words(settings.properties)
+    parts += _setting_words(settings.properties, is_of_two_tables=settings.is_of_two_tables)
     word = _protocol_word(settings.protocol)
     return parts if word == _SAME_PROTOCOL else [*parts, word]
 
 
-def _setting_words(layer: Any) -> list[str]:
+def _setting_words(layer: Any, *, is_of_two_tables: bool) -> list[str]:
     """What differs beside files and schema, by its kind."""
     if isinstance(layer, Problem):
         return ["whether the properties differ is unknown"]
@@ -350,7 +401,8 @@ def _setting_words(layer: Any) -> list[str]:
     told = [text for kind, text in words.items() if kind in kinds]
     if moved := kinds.count("transaction"):
         noun = "application transaction" if moved == 1 else "application transactions"
-        told.append(f"{format_count(moved)} {noun} advanced")
+        differ = "differs" if moved == 1 else "differ"
+        told.append(f"{format_count(moved)} {noun} {differ if is_of_two_tables else 'advanced'}")
     return told
 
 

@@ -3,6 +3,7 @@ demand."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import explorer.inspect as look
@@ -47,7 +48,8 @@ class RowPart:
             opened, found = files.question, files.answer
             if opened is None or found is None or not found.num_files:
                 return None
-            by = build_row_rows(found.rows)
+            two = opened.settings.is_of_two_tables
+            by = build_row_rows(found.rows, is_of_two_tables=two)
             table = render_table("Rows by what changed them", ROW_COLUMNS, by)
             return _Rows(opened, found.changes, table, found.bytes_to_read)
 
@@ -74,6 +76,15 @@ class RowPart:
         counted = View(services, state, "compare", request, self.pane, after=(files,))
         self.views = (self._differing, counted)
         self.differences.live.on("key", self._choose_key)
+
+    @property
+    def found(self) -> look.RowDifferences | None:
+        """The rows that differ, once they are known."""
+        return self._differing.answer
+
+    def listen(self, listener: Callable[[], object]) -> None:
+        """Call `listener` whenever these rows become known, or are no longer."""
+        self._differing.listen(listener)
 
     def _choose_key(self, text: str) -> None:
         asked, key = self._differing.question, tuple(split_names(text))
@@ -105,8 +116,9 @@ def _render_key(asked: _Rows, found: look.RowDifferences | None) -> Markup:
         return NOTHING
     return html(
         '<label class="dx-picker dx-other">same row by <input type="text" class="dx-code" '
-        'data-do="key" data-when="enter" value="{}" placeholder="order_id, then Enter"{}></label>',
+        'data-do="key" data-when="enter" value="{}" placeholder="{}"{}></label>',
         ", ".join(key),
+        f"{names[0][:40]}, then Enter" if names else "Columns, then Enter",
         render_name_offers(names),
     )
 

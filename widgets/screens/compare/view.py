@@ -82,6 +82,7 @@ class CompareView:
         self._rows = RowPart(services, state, self._files)
         self._restore = RestorePart(services, state, self._settings)
         self._files.listen(self._hear_files)
+        self._rows.listen(self._settings.refresh)  # its sentence begins with them
         shown = (
             self._rows.differences, schema, settings, self._rows.pane, self._file_pane, statistics
         )  # fmt: skip
@@ -174,32 +175,35 @@ class CompareView:
         same = same_sentence(settings, files)
         return html(
             '<p class="dx-lead">{}</p>{}{}{}{}{}',
-            compare_sentence(_start(asked, settings), settings, files),
+            compare_sentence(_start(asked, settings), settings, files, self._rows.found),
             join(html('<p class="dx-muted">{}</p>', note) for note in settings.notes),
             html('<p class="dx-muted">{}</p>', same) if same else NOTHING,
-            render_key_figures(compare_figures(settings, files)),
+            render_key_figures(compare_figures(settings, files, self._rows.found)),
             moves,
             render_copy_as("compare", commands),
         )
 
-    def _render_files(self, _: Opened, files: Files, pages: Pages) -> Markup:
+    def _render_files(self, asked: Opened, files: Files, pages: Pages) -> Markup:
         if not files.num_files:
             return NOTHING
         total = sum(files.count(kind) for kind in self._kinds)
         rows = [
-            build_file_row(kind, entry)
+            build_file_row(kind, entry, is_of_two_tables=asked.settings.is_of_two_tables)
             for kind, some in files.slices(self._kinds, *pages.span(total))
             for entry in read_records(some)
         ]
         table = render_table("Files that differ", FILE_COLUMNS, rows, empty="No file differs.")
         return table + pages.render(total)
 
-    def _render_file_head(self, _: Opened, files: Files | None) -> Markup:
+    def _render_file_head(self, asked: Opened, files: Files | None) -> Markup:
         if files is None:
             return html("<h3>Files</h3>")
         if not files.num_files:
             return NOTHING  # the sentence says that no file differs
         shown = {"": "All", "added": "Added", "removed": "Removed", "changed": "Kept, differ"}
+        if asked.settings.is_of_two_tables:
+            shown = {"": "All", "added": "Only in the second", "removed": "Only in the first",
+                     "changed": "In both, differ"}  # fmt: skip
         current = self._kinds[0] if len(self._kinds) == 1 else ""
         buttons = join(
             html(

@@ -266,7 +266,7 @@ def _render_removal(row: Mapping[str, Any]) -> Markup:
     if not features:
         return NOTHING
     buttons = join(
-        render_plan_link(f"Plan dropping {name}", "drop-feature", {"feature": name})
+        render_plan_link(f"Choose how to drop {name}", "drop-feature", {"feature": name})
         for name in features
     )
     return render_section("What would let it in", html('<div class="dx-buttons">{}</div>', buttons))

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from explorer.protocol.schema_walk import render_path
+from explorer.protocol.values.utc_times import render_value_times
 from widgets.markup import Markup, html, join
 from widgets.session.tables import FieldNames, FileDetails
 from widgets.text import (
@@ -161,7 +162,8 @@ def _statistics_rows(
     names = list(dict.fromkeys((*lowest, *highest, *nulls)))
     rows = []
     for name in names[:STATISTICS_SHOWN]:
-        values = (_value(facts, name) for facts in (lowest, highest, nulls))
+        bounds = [_value(facts, name) for facts in (lowest, highest)]
+        values = [text or "" for text in render_value_times(bounds)] + [_value(nulls, name)]
         cells = [Cell(text=cut(text, 80), title=cut(text, 500)) for text in values]
         rows.append(Row(cells=[_column_cell(name, columns), *cells]))
     return rows, len(names) - len(rows)

@@ -17,11 +17,12 @@ from widgets.text import (
     format_bytes,
     format_count,
     format_minute,
+    format_moment,
     format_time,
 )
 from widgets.ui.bars import Bar, render_bars
 from widgets.ui.pieces import SEVERITY_TONES, KeyFigure
-from widgets.ui.plan_links import plan_request_of_repair, render_plan_link
+from widgets.ui.plan_links import plan_request_of_repair, render_step_link
 from widgets.ui.table import Cell, Column, Row, render_table
 
 DASH = "\N{EN DASH}"
@@ -93,7 +94,7 @@ def render_finding(row: Mapping[str, Any]) -> Markup:
     spec = html(" Specification: {}.", row["spec"]) if row["spec"] else NOTHING
     repair = html(' <span class="dx-chip">{}</span>', row["repair"]) if row["repair"] else NOTHING
     request = plan_request_of_repair(str(row["repair"] or ""))
-    plan = NOTHING if request is None else render_plan_link(f"Plan {row['repair']}", *request)
+    plan = NOTHING if request is None else render_step_link(*request)
     return html(
         '<li><p><i class="dx-dot dx-tone-{}"></i>'
         "<strong>{}</strong> "
@@ -169,7 +170,7 @@ def render_growth(rows: Sequence[Mapping[str, Any]]) -> Markup:
         bars.append(
             Bar(
                 value=sum(row["bytes"] for row in some),
-                title=f"from {format_minute(at)}: {told or 'nothing'}",
+                title=f"from {format_moment(at)}: {told or 'nothing'}",
             )
         )
         at += step
@@ -180,7 +181,7 @@ def render_growth(rows: Sequence[Mapping[str, Any]]) -> Markup:
         for row in rows[-GROWTH_LISTED:]
     ]  # fmt: skip
     table = render_table("Bytes of the log that came, by kind", GROWTH_COLUMNS, listed)
-    ends = (format_minute(moments[0]), format_minute(moments[-1]))
+    ends = (format_moment(moments[0]), format_moment(moments[-1]))
     return html(
         "<h4>Bytes of the log that is left, by the time at which they came</h4>"
         "{}"

@@ -29,7 +29,7 @@ from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_key_figures
-from widgets.ui.plan_navigation import open_plan_form
+from widgets.ui.plan_navigation import open_plan
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import Pane, Request, Tell, View, Words
@@ -62,7 +62,7 @@ class HealthView:
         )  # fmt: skip
         self.show = self._view.show
         answer.live.on("files", lambda _: self._ask_files())
-        answer.live.on("plan-request", partial(open_plan_form, state))
+        answer.live.on("plan-now", partial(open_plan, state))
         missing.live.on("file", self._choose)
 
     def _ask_files(self) -> None:

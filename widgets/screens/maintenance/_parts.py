@@ -137,9 +137,13 @@ def render_choices(groups: Sequence[tuple[str, Sequence[Choice]]]) -> Markup:
     return join(parts)
 
 
-def render_lock(uri: str, *, is_notebook: bool) -> Markup:
-    """What a page that may not change anything says of itself."""
-    if is_notebook:
+def render_lock(uri: str, *, is_notebook: bool, unlocks: str = "") -> Markup:
+    """What a page that may not change anything says of itself; `unlocks` is what lets it where
+    other pages of the same server may."""
+    call = ""
+    if unlocks:
+        how = f"Other pages of this server may carry plans out. {unlocks}"
+    elif is_notebook:
         call = f"TableExplorer({uri!r}, maintenance=True)"
         how = "To carry plans out, make the explorer with maintenance:"
     else:
@@ -153,7 +157,7 @@ def render_lock(uri: str, *, is_notebook: bool) -> Markup:
         "for a plan holds no way to write.<p>{}</p>"
         "{}</div>",
         how,
-        render_snippet("dx-start-line", call, "How to start with maintenance"),
+        render_snippet("dx-start-line", call, "How to start with maintenance") if call else NOTHING,
     )
 
 

@@ -26,6 +26,7 @@ from widgets.screens.maintenance._plan_parts import (
 )
 from widgets.screens.maintenance._receipt_parts import undo_version
 from widgets.screens.maintenance._run_parts import render_run
+from widgets.session.maintenance import UNLOCKS
 from widgets.session.operations import (
     GROUPS,
     OPERATIONS,
@@ -94,7 +95,7 @@ def render_form_of(operation: Operation, answers: Answers, offers: Offers) -> Ma
             kind=one.kind,
             value=answers.get(one.name, ""),
             hint=one.hint,
-            placeholder=one.placeholder,
+            placeholder=_placeholder(one.placeholder, offers.get(one.name, ())),
             choices=one.choices,
             offers=offers.get(one.name, ()),
             is_required=one.is_required,
@@ -103,6 +104,13 @@ def render_form_of(operation: Operation, answers: Answers, offers: Offers) -> Ma
         for one in operation.fields
     ]
     return render_form(operation.name, operation.does, fields, "Make the plan")
+
+
+def _placeholder(text: str, columns: Sequence[str]) -> str:
+    """With a column that the table has; nothing while none is known."""
+    if "{column}" not in text:
+        return text
+    return text.replace("{column}", columns[0]) if columns else ""
 
 
 def render_run_of(services: PageServices, run: Run) -> Markup:
@@ -121,7 +129,11 @@ def render_lock_of(services: PageServices, uri: str) -> Markup:
     """What a locked page says of itself; nothing where it is unlocked."""
     if services.maintenance.is_unlocked:
         return NOTHING
-    return render_lock(uri, is_notebook=not services.runner.is_background)
+    return render_lock(
+        uri,
+        is_notebook=not services.runner.is_background,
+        unlocks=UNLOCKS[by] if (by := services.maintenance.unlocked_by) else "",
+    )
 
 
 def render_decision(

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from explorer.inspect import Advice
 from explorer.inspect.advice.ranking import Step
+from explorer.protocol.schema_walk import render_path
 from explorer.table.counts import count as things
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.overview._ask import TableFacts, ToldCommit
@@ -26,7 +27,7 @@ from widgets.text import (
 from widgets.theme import lane_of
 from widgets.ui.pieces import SEVERITY_TONES, KeyFigure, render_chips, render_key_figures
 from widgets.ui.place_links import PlaceLinks
-from widgets.ui.plan_links import render_plan_link
+from widgets.ui.plan_links import render_step_link
 
 PENDING = "\N{HORIZONTAL ELLIPSIS}"
 CHIPS = 8
@@ -99,20 +100,23 @@ def _render_step(step: Step, links: PlaceLinks) -> Markup:
         others = html(' <span class="dx-muted">and {}</span>', things(step.others, "more finding"))
     plan = NOTHING
     if step.operation is not None:
-        label = _PLANS.get(" ".join([step.operation, *step.arguments.values()]), "Plan it")
-        plan = render_plan_link(label, step.operation, step.arguments)
+        plan = render_step_link(step.operation, step.arguments)
+    by_hand = NOTHING
+    if step.by_hand:
+        by_hand = html("<dt>By hand</dt><dd>{}</dd>", cut(step.by_hand, 400))
     why = links.view(
         step.source, html("Why"), html(' class="dx-why" aria-label="Why: {}"', step.problem)
     )
     return html(
         '<li><p><i class="dx-dot dx-tone-{}"></i><strong>{}</strong>{}</p>'
-        "<dl><dt>Cost</dt><dd>{}</dd><dt>Benefit</dt><dd>{}</dd></dl>"
+        "<dl><dt>Cost</dt><dd>{}</dd><dt>Benefit</dt><dd>{}</dd>{}</dl>"
         '<div class="dx-buttons">{}{}</div></li>',
         SEVERITY_TONES[step.severity],
         cut(step.problem, 400),
         others,
         cut(step.cost, 400),
         cut(step.benefit, 400),
+        by_hand,
         plan,
         why,
     )
@@ -123,14 +127,6 @@ _SOURCES = {
     "layout": "Layout",
     "vectors": "Deletion vectors",
     "reach": "Reach",
-}
-_PLANS = {
-    "vacuum": "Plan a vacuum",
-    "optimize compact": "Plan Optimize (compaction)",
-    "optimize purge": "Plan Optimize (purge)",
-    "checkpoint": "Plan a checkpoint",
-    "clean-log": "Plan a log cleanup",
-    "set-properties": "Plan a change of properties",
 }
 _OFFER = html(
     '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="files" '
@@ -150,10 +146,15 @@ def _chips(identity: Identity) -> list[str]:
     chips += [cut(name, 48) for name in names[:CHIPS]]
     metadata = identity.metadata
     if metadata is not None and metadata.partition_columns:
-        chips.append(cut(f"by {', '.join(metadata.partition_columns)}", 60))
+        chips.append(cut(f"by {', '.join(map(_written, metadata.partition_columns))}", 60))
     if len(names) > CHIPS:
         chips.append(f"{len(names) - CHIPS} more")
     return chips
+
+
+def _written(column: str) -> str:
+    """As in SQL: `p q` is not taken for two columns."""
+    return render_path((column,))
 
 
 def _version_figure(facts: TableFacts, version: int) -> KeyFigure:

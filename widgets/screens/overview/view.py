@@ -27,7 +27,7 @@ from widgets.state import ADDRESSED, VIEW_OF_A_VERSION, VIEWS, PageState
 from widgets.ui.boxes import build_box, build_card, build_stack
 from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.place_links import PlaceLinks
-from widgets.ui.plan_navigation import open_plan_form
+from widgets.ui.plan_navigation import open_plan, open_plan_form
 from widgets.ui.view import AtVersion, Pane, Request, View, Words, at_version
 
 
@@ -63,6 +63,7 @@ class OverviewView:
         advice.live.on("files", lambda _: self._ask_files())
         advice.live.on("view", self._go)
         advice.live.on("plan-request", partial(open_plan_form, state))
+        advice.live.on("plan-now", partial(open_plan, state))
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -20,6 +20,7 @@ from widgets.text import (
     format_bytes,
     format_count,
     format_minute,
+    format_moment,
     format_time,
     read_moment,
 )
@@ -175,6 +176,11 @@ def render_axis(found: Any, now: datetime, selected: int | None) -> Markup:
     if selected is not None and selected < len(axis.is_known) and axis.is_known[selected]:
         mark = axis.start(selected)
     drawn = join(_render_line(label, stretches, mark) for label, stretches in lines)
+    if mark is not None:
+        name = f"version {format_count(selected)}"
+        drawn = html('<span></span><div class="dx-ticks dx-over">{}</div>{}',
+                     render_tick(mark, name), drawn)  # fmt: skip
+    tones = {stretch.tone for _, stretches in lines for stretch in stretches}
     begin = read_moment(axis.begin)
     return html(
         '<div class="dx-axis" role="img" aria-label="Time travel, change feed and retention '
@@ -184,7 +190,7 @@ def render_axis(found: Any, now: datetime, selected: int | None) -> Markup:
         format_time(begin),
         drawn,
         join(render_tick(place, label) for place, label in axis.ticks()),
-        _LEGEND,
+        _render_legend(tones),
     )
 
 
@@ -206,13 +212,24 @@ def _window(row: Mapping[str, Any], axis: _Axis) -> Stretch:
     )
 
 
-_LEGEND = html(
-    '<p class="dx-legend"><i class="dx-tone-good"></i>can be read<i class="dx-tone-risk"></i>'
-    'only until the next vacuum<i class="dx-tone-unseen"></i>its files were not looked for, any '
-    'vacuum may have deleted them<i class="dx-tone-gone"></i>gone'
-    '<i class="dx-tone-none"></i>not enabled, not supported or not known'
-    '<i class="dx-tone-window"></i>retention window</p>'
-)
+_LEGEND = {
+    "good": "can be read",
+    "risk": "only until the next vacuum",
+    "unseen": "its files were not looked for, any vacuum may have deleted them",
+    "gone": "gone",
+    "none": "not enabled, not supported or not known",
+    "window": "retention window",
+}
+
+
+def _render_legend(tones: Set[str]) -> Markup:
+    """Of the colours that are drawn."""
+    told = join(
+        html('<i class="dx-tone-{}"></i>{}', tone, word)
+        for tone, word in _LEGEND.items()
+        if tone in tones
+    )
+    return html('<p class="dx-legend">{}</p>', told)
 
 
 def _render_line(label: str, stretches: Sequence[Stretch], mark: float | None) -> Markup:
@@ -383,7 +400,7 @@ def _fate(since: datetime | None, *, deletes: bool | None) -> str:
         return "deletes it now"
     if deletes is None:
         return DASH  # unknown
-    return _LEAVES if since is None else f"from {format_minute(since)}"
+    return _LEAVES if since is None else f"from {format_moment(since)}"
 
 
 def build_foreign_row(row: Mapping[str, Any]) -> Row:

@@ -95,7 +95,7 @@ class ReachView:
         chosen = NOTHING
         if selected is not None and selected <= found.version:
             row = read_records(found.versions.slice(selected, 1))[0]
-            chosen = html('<p class="dx-muted">{}</p>', selected_sentence(row))
+            chosen = html("<p>{}</p>", selected_sentence(row))
         outside = html(
             '<p class="dx-muted">Not checked: files outside the table\'s folder, named by {}.</p>',
             format_many(found.files_outside, "action"),
@@ -107,14 +107,17 @@ class ReachView:
             "CLI": command_line("reach", uri, ["--files"] if with_files else []),
             "Python": python_line(uri, f"import explorer.inspect as look\n{call}.sentence"),
         }
-        headline = found.headline
-        more = found.sentence.removeprefix(headline).strip()
+        # whoever has chosen another version asks about it
+        is_asked = selected is not None and selected != found.version
+        words = html("<p>{}</p>{}", visible(found.sentence), NOTHING if is_asked else chosen)
+        problem = html('<p class="dx-wrong">{}</p>', visible(found.problem or ""))
         return html(
-            '<p class="dx-lead">{}</p>{}{}{}{}{}{}{}{}',
-            visible(headline),
+            '<p class="dx-lead">{}</p>{}{}{}{}{}{}{}{}{}',
+            found.headline,
             render_axis(found, datetime.now(UTC), selected),
-            chosen,
-            html('<p class="dx-muted">{}</p>', visible(more)) if more else NOTHING,
+            chosen if is_asked else NOTHING,
+            problem if found.problem else NOTHING,
+            render_folded("Reasons and limits", words),
             outside if found.files_outside else NOTHING,
             NOTHING if with_files else _OFFER,
             render_folded(

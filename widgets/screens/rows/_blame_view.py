@@ -158,7 +158,11 @@ def _render(asked: _Row, found: look.RowBlame, pages: Pages) -> Markup:
     return html(
         '<p class="dx-lead">{}</p>{}{}{}',
         visible(found.sentence),
-        render_table("Commit of each value", COLUMNS, [*map(build_cell_row, shown)]),
+        render_table(
+            "Commit of each value",
+            COLUMNS,
+            [build_cell_row({**row, "value": found.texts[row["column"]]}) for row in shown],
+        ),
         pages.render(total),
         render_copy_as("blame", commands),
     )

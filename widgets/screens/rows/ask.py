@@ -13,7 +13,7 @@ import explorer.inspect as look
 from explorer.errors import Problem
 from explorer.progress import Watch
 from explorer.rows.python_values import plain_values
-from explorer.rows.row_values import row_objects, write_plain
+from explorer.rows.row_values import plain_objects
 from widgets.session.tables import TableService
 
 PREVIEW_ROWS = 500
@@ -65,7 +65,7 @@ def search_rows(service: TableService, where: str, watch: Watch) -> look.RowHist
 
 def plain_rows(frame: pa.Table, *, is_cut: bool = False) -> Rows:
     """A frame of rows as values that can be shown."""
-    names, rows = tuple(frame.column_names), tuple(row_objects(frame, write_plain))
+    names, rows = tuple(frame.column_names), tuple(plain_objects(frame))
     return Rows(names=names, rows=rows, is_cut=is_cut, frame=frame)
 
 

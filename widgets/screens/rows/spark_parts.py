@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
+from explorer.protocol.values.utc_times import render_value_times
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.rows.parts import Grid, plain_text, render_rows
 from widgets.text import cut, format_count, format_share
@@ -122,8 +123,12 @@ def _text(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, int):
         return format_count(value)
-    if isinstance(value, datetime | date):
-        return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
+    if isinstance(value, datetime):
+        text = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+        zone = "" if value.tzinfo is None else "Z"
+        return str(render_value_times([f"{text.isoformat()}{zone}"])[0])
+    if isinstance(value, date):
+        return value.isoformat()
     return plain_text(value)
 
 

@@ -37,6 +37,7 @@ from widgets.ui.copy_as import command_line, python_line, render_copy_as, sql_na
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import (
+    example_condition,
     render_asked_problem,
     render_name_offers,
     render_problems,
@@ -301,10 +302,11 @@ def _render_input(asked: _Condition, names: Sequence[str]) -> Markup:
         '<div class="dx-head"><h3>Rows of version {}</h3>'
         '<input type="search" class="dx-code" data-do="where" data-when="enter" '
         'value="{}" aria-label="Condition on rows"{} '
-        'placeholder="order_id = 4711, then Enter"></div>',
+        'placeholder="{}"></div>',
         format_count(asked.version),
         asked.where,
-        render_name_offers([render_path((name,)) for name in names]),
+        render_name_offers(written := [render_path((name,)) for name in names]),
+        example_condition(written),
     )
 
 

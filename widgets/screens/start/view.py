@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from itertools import zip_longest
 
 from explorer.progress import Progress
 from widgets.markup import NOTHING, Markup, html, join
@@ -269,8 +270,21 @@ autocomplete="off" spellcheck="false"></div></section>
 
 def _distinct(labels: dict[str, str]) -> dict[str, str]:
     """Labels that differ: two tables called `orders` are told apart by their place."""
-    names = list(labels.values())
-    return {
-        uri: label if names.count(label) == 1 else cut_middle(uri, 60)
-        for uri, label in labels.items()
-    }
+    alike: dict[str, list[str]] = {}
+    for uri, label in labels.items():
+        alike.setdefault(label, []).append(uri)
+    told: dict[str, str] = {}
+    for label, uris in alike.items():
+        marks = [""] if len(uris) == 1 else _marks(uris)
+        told |= {uri: f"{label}{mark}" for uri, mark in zip(uris, marks, strict=True)}
+    return {uri: told[uri] for uri in labels}
+
+
+def _marks(uris: Sequence[str]) -> list[str]:
+    """What tells places of one name apart, behind the name, where narrow lists show it: the
+    nearest folder that differs in all of them, else all folders."""
+    parts = [uri.rstrip("/").split("/")[:-1][::-1] for uri in uris]
+    for folders in zip_longest(*parts, fillvalue=""):
+        if len({*folders}) == len(uris):
+            return [f" ({cut_middle(folder, 30) or '/'})" for folder in folders]
+    return [f" ({cut_middle(uri.rstrip('/').rpartition('/')[0], 60)})" for uri in uris]

@@ -7,6 +7,7 @@ from typing import Any
 
 from explorer.inspect import StatisticsReport
 from explorer.inspect.files.statistics import null_count_in_words
+from explorer.protocol.values.utc_times import render_value_times
 from widgets.markup import Markup, html, join
 from widgets.text import cut, cut_path, format_bytes, format_count, format_many, format_share
 from widgets.ui.bars import Axes, Bar, render_bars
@@ -84,11 +85,16 @@ def build_coverage_row(entry: Mapping[str, Any], selected: str) -> Row:
                 share=bounded / files if files else None,
                 muted=not bounded,
             ),
-            _bound(entry["min"]),
-            _bound(entry["max"]),
+            *map(_bound, render_bounds(entry)),
             _null_count(entry),
         ),
     )
+
+
+def render_bounds(entry: Mapping[str, Any]) -> list[str | None]:
+    """Min and max of a column as people read them; text stays as it is."""
+    bounds = [None if entry[name] is None else str(entry[name]) for name in ("min", "max")]
+    return render_value_times(bounds) if str(entry["type"]).startswith("timestamp") else bounds
 
 
 def _null_count(entry: Mapping[str, Any]) -> Cell:

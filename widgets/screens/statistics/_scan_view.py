@@ -28,7 +28,12 @@ from widgets.ui.copy_as import command_line, python_line, render_copy_as, sql_na
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
-from widgets.ui.pieces import render_asked_problem, render_name_offers, render_problems
+from widgets.ui.pieces import (
+    example_condition,
+    render_asked_problem,
+    render_name_offers,
+    render_problems,
+)
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import AtVersion, Offer, Pane, Request, Tell, View, Words
@@ -212,7 +217,8 @@ def _render_input(asked: _Condition, names: Sequence[str]) -> Markup:
         '<div class="dx-head"><h3>Skipping simulator</h3>'
         '<input type="search" class="dx-code" data-do="where" data-when="enter" '
         'value="{}" aria-label="Condition of a query"{} '
-        "placeholder=\"region = 'emea' AND amount > 10, then Enter\"></div>",
+        'placeholder="{}"></div>',
         asked.where,
         render_name_offers(names),
+        example_condition(names),
     )

@@ -21,6 +21,7 @@ from explorer.log.state.statistics_columns import indexed_places
 from explorer.pipeline import evaluate_on_partitions
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.values.calendar_days import LAST_US, LEAST_US
+from explorer.protocol.values.utc_times import render_value_times
 from explorer.scan.plan import kept_by_partitions
 from explorer.scan.sql.conditions import parse_scan_predicate
 from explorer.scan.statistics.column_statistics import statistics_columns
@@ -247,7 +248,8 @@ def _text_scale(low: pa.ChunkedArray, high: pa.ChunkedArray) -> _TextScale:
 
 def _in_calendar(value: pa.Array, kind: pa.DataType) -> str:
     """A date or time, in every year."""
-    return str(render_values(value.cast(kind))[0].as_py())
+    (text,) = render_value_times(render_values(value.cast(kind)).to_pylist())
+    return str(text)
 
 
 def _count_cut(low: pa.ChunkedArray, high: pa.ChunkedArray) -> int:

@@ -24,8 +24,8 @@ from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_key_figures
-from widgets.ui.plan_links import render_plan_link
-from widgets.ui.plan_navigation import open_plan_form
+from widgets.ui.plan_links import render_step_link
+from widgets.ui.plan_navigation import open_plan
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import AtVersion, Pane, Request, View, Words, at_version
@@ -51,7 +51,7 @@ class VectorsView:
         self._vectors.listen(self._forget_sort)
         answer.live.on("file", self._choose)
         answer.live.on("sort", self._set_sort)
-        answer.live.on("plan-request", partial(open_plan_form, state))
+        answer.live.on("plan-now", partial(open_plan, state))
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
@@ -122,7 +122,7 @@ def _render_head(asked: AtVersion, vectors: Vectors | None) -> Markup:
     )
 
 
-_PURGE = render_plan_link("Plan Optimize (purge)", "optimize", {"what": "purge"})
+_PURGE = render_step_link("optimize", {"what": "purge"})
 _VECTORS: Request[AtVersion, Vectors] = Request(
     question=at_version,
     read=lambda asked, watch, tell: read_vectors(asked.service, asked.version, watch, tell),

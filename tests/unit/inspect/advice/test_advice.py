@@ -60,6 +60,51 @@ def test_many_small_files_ask_for_a_compaction_with_its_cost_and_benefit(tmp_pat
     assert step.benefit == "119 fewer files to open."
 
 
+@pytest.mark.parametrize(("partitions", "is_told"), [(49, False), (50, True)])
+def test_too_many_partitions_are_a_thing_to_do_as_the_layout_says(
+    partitions: int, is_told: bool, tmp_path: Path
+) -> None:
+    log = LogFolder(tmp_path / "orders")
+    adds = [
+        add(f"{number}.parquet", size=1024, partitionValues={"part": str(number)})
+        for number in range(partitions)
+    ]
+    log.commit(0, [PROTOCOL, metadata(partitionColumns=["part"]), *adds])
+    table = explorer.open_table(log.root)
+    assert look.file_layout(table.snapshot()).has_too_many_partitions is is_told
+    steps = look.advice_by_log(table).steps
+    assert [step.source for step in steps] == (["layout"] if is_told else [])
+    for step in steps:
+        assert step.problem == "Too many partitions: 50 of 50 hold less than one file of 1.0 GiB."
+        assert step.cost == "Writes all 50.0 KiB again."
+        assert step.benefit == "1 file of up to 1.0 GiB can hold what now takes 50."
+        assert (step.operation, step.severity) == (None, "warning")
+        assert step.by_hand.startswith("Overwrite the table")
+
+
+def test_versions_that_are_missing_come_before_small_files(tmp_path: Path) -> None:
+    log = lake(tmp_path, 120, 1024)
+    adds = [add(f"{number}.parquet", size=1024) for number in range(120)]
+    log.checkpoint(2, [PROTOCOL, metadata(), *adds])  # version 1 is missing
+    log.commit(2, [])
+    log.commit(3, [])
+    steps = look.advice_by_log(explorer.open_table(log.root)).steps
+    first, slow = steps[0], next(step for step in steps if step.source == "layout")
+    assert first.problem == "The commits of version 1 are missing."
+    assert first.benefit == "The versions in and after the gap can be read again."
+    assert first.by_hand.startswith("Restore the commits from a backup.")
+    assert first.severity == slow.severity == "warning"
+
+
+def test_vectors_that_the_log_does_not_place_are_an_error(tmp_path: Path) -> None:
+    log = lake(tmp_path)
+    lost = vector("q", storageType="q")
+    log.commit(1, [add("lost.parquet", size=2**30, deletionVector=lost)])
+    first = look.advice_by_log(explorer.open_table(log.root)).first[0]
+    assert (first.source, first.severity, first.endangers) == ("vectors", "error", True)
+    assert "'lost.parquet'" in first.problem
+
+
 @pytest.mark.parametrize(
     ("hidden", "asks"), [(19, False), (20, True), (30, True)], ids=["few", "just", "many"]
 )
@@ -100,7 +145,8 @@ def test_a_table_that_cannot_be_opened_has_advice_without_an_operation(tmp_path:
     found = look.advice_by_log(explorer.open_table(log.root))
     assert found.first[0].severity == "error"
     assert found.first[0].operation is None
-    assert found.first[0].benefit
+    assert found.first[0].benefit == "The table can be read again."
+    assert found.first[0].by_hand.startswith("Restore")
 
 
 def test_the_verb_prints_what_the_document_says(

@@ -14,6 +14,7 @@ def step(
     gain: float = 0.0,
     source: Source = "health",
     operation: str | None = None,
+    endangers: bool = False,
     **arguments: str,
 ) -> Step:
     return Step(
@@ -25,6 +26,7 @@ def step(
         operation=operation,
         arguments=arguments,
         gain=gain,
+        endangers=endangers,
     )
 
 
@@ -37,6 +39,12 @@ def test_what_gains_most_comes_first_among_equals_and_then_the_order_of_sources(
     much, little = step(gain=0.9, source="reach"), step(gain=0.1)
     alike = step(gain=0.1, source="vectors")
     assert rank_steps([alike, little, much]) == [much, little, alike]
+
+
+def test_what_endangers_the_table_comes_before_what_gains_as_long_as_it_is_as_grave() -> None:
+    lost, slow = step("warning", endangers=True), step("warning", 0.9, "layout")
+    odd = step("note", endangers=True)
+    assert rank_steps([odd, slow, lost]) == [lost, slow, odd]
 
 
 def test_one_operation_stands_once_for_the_gravest_thing_that_it_mends() -> None:

@@ -71,6 +71,21 @@ MERGE = '["(s.order_id = t.order_id)"]'
             {"numOutputRows": "6"},
             "overwrote the rows where day = '2026-11-01' with 6 rows",
         ),
+        (
+            "UPDATE",
+            {"predicate": '["((at#6 >= 2026-10-26 16:47:42) AND (at#6 < 2026-10-28 16:47:42))"]'},
+            {"numUpdatedRows": "8"},
+            (
+                "updated 8 rows where at is at least 2026-10-26 16:47:42 and below "
+                "2026-10-28 16:47:42 (time zone not recorded)"
+            ),
+        ),
+        (
+            "UPDATE",
+            {"predicate": "at >= '2026-10-26 16:47:42Z'"},
+            {"numUpdatedRows": "8"},
+            "updated 8 rows where at >= '2026-10-26 16:47:42Z'",
+        ),
         ("WRITE", {"mode": "Overwrite"}, {}, "overwrote the table with rows"),
         (
             "STREAMING UPDATE",
@@ -119,6 +134,12 @@ MERGE = '["(s.order_id = t.order_id)"]'
             {"partitionBy": '["country"]'},
             {},
             "created the table, partitioned by country",
+        ),
+        (
+            "CREATE TABLE",
+            {"partitionBy": '["p q", "r"]'},
+            {},
+            "created the table, partitioned by `p q` and r",
         ),
         (
             "UPGRADE PROTOCOL",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from explorer.inspect import engine_losses, losses_sentence
+import re
+
+from explorer.inspect import engine_losses, losses_sentence, readers_sentence
 from explorer.protocol.actions import Metadata, Protocol
 
 _METADATA = Metadata(id="t", schema_string='{"type":"struct","fields":[]}')
@@ -31,4 +33,28 @@ def test_who_loses_the_reader_loses_the_writer_and_not_the_other_way() -> None:
     assert not writing.readers
     assert writing.writers
     text = losses_sentence((_PLAIN, _METADATA), (_WRITERS, _METADATA))
+    assert text.startswith("Can no longer write the table: ")
+
+
+def test_each_version_says_how_many_engines_read_it_and_names_those_that_cannot() -> None:
+    asked = (_PLAIN, _METADATA)
+    first = readers_sentence(None, asked)
+    assert re.fullmatch(r"\d+ of \d+ engines can read it.*\.", first)
+    assert readers_sentence(asked, asked) == f"Nothing changed for readers: {first}"
+    lost = readers_sentence(asked, (_UNKNOWN, _METADATA))
+    assert lost.startswith("Can no longer read the table: ")
+    assert re.search(r"\. \d+ of \d+ engines can read it\.$", lost)
+    back = readers_sentence((_UNKNOWN, _METADATA), asked)
+    assert back.startswith("Can read it again: ")
+
+
+def test_engines_that_the_table_s_people_use_are_named_first() -> None:
+    asked = (_UNKNOWN, _METADATA)
+    plain = readers_sentence(asked, asked)
+    assert "it; Trino" not in plain
+    assert "it; Trino" in readers_sentence(asked, asked, ["trino"])
+
+
+def test_a_change_that_stops_no_reader_says_who_can_no_longer_write() -> None:
+    text = readers_sentence((_PLAIN, _METADATA), (_WRITERS, _METADATA))
     assert text.startswith("Can no longer write the table: ")

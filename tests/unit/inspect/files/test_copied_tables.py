@@ -15,7 +15,7 @@ from explorer.table.times import utc_time
 from tests.tables import Action
 from tests.unit.maintenance.lake import DAY_MS, NOW_MS, Lake, ms_ago, planned, start, vacuum
 from widgets.screens.reach._parts import build_foreign_row, reason_facts
-from widgets.text import format_minute, format_time
+from widgets.text import format_moment, format_time
 
 NOW = utc_time(NOW_MS)
 CHANGES = "_change_data/cdc.parquet"
@@ -91,7 +91,7 @@ def test_foreign_says_what_the_reference_keeps_and_until_when(
     assert rows["notes.txt"]["deletable_from"] is None
     assert [cell.text for cell in build_foreign_row(rows["notes.txt"]).cells][3:5] == [
         "leaves it",
-        f"from {format_minute(rows['notes.txt']['reference_from'])}",
+        f"from {format_moment(rows['notes.txt']['reference_from'])}",
     ]
     assert run(["foreign", str(lake.root), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)

@@ -12,6 +12,8 @@ import explorer
 import explorer.inspect as look
 from explorer import pipeline
 from explorer.errors import CancelledError, NotFoundError
+from explorer.inspect.rows import commit_rows as by_commit
+from explorer.inspect.rows.row_choice import fair_shares
 from explorer.progress import Cancel
 from tests.change_feeds import Feed
 from tests.tables import add
@@ -115,3 +117,76 @@ def test_files_that_are_gone_and_readers_that_leave_are_told(tmp_path: Path) -> 
         look.commit_rows(explorer.open_table(uri), 1)
     with pytest.raises(NotFoundError, match="not in the log"):
         look.commit_rows(explorer.open_table(uri), 9)
+
+
+def test_an_update_that_moves_rows_to_another_partition_stands_in_pairs(tmp_path: Path) -> None:
+    uri = str(tmp_path / "t")
+    rows = pa.table({"id": list(range(6)), "name": ["a"] * 6, "part": ["x", "y", "z"] * 2})
+    on = {"delta.enableChangeDataFeed": "true"}
+    pipeline.write(rows, uri, partition_by=["part"], properties=on)
+    pipeline.update(uri, {"part": "'moved'"}, "id < 4")
+    found = look.commit_rows(explorer.open_table(uri), 1)
+    assert (found.route, found.is_paired) == ("change data", True)
+    told = found.rows.select(["_change_type", "id", "part"]).to_pylist()
+    before, after = told[::2], told[1::2]
+    assert {row["_change_type"] for row in before} == {"update_preimage"}
+    assert [row["id"] for row in before] == [row["id"] for row in after]
+    assert {row["part"] for row in after} == {"moved"}
+    assert found.counts == {"update_preimage": 4, "update_postimage": 4}
+
+
+@pytest.mark.parametrize("feed", ["true", "false"])
+def test_some_of_each_kind_are_shown_and_all_are_counted(feed: str, tmp_path: Path) -> None:
+    uri = build(tmp_path / "t", enableChangeDataFeed=feed)
+    other = pa.table({"id": range(100, 300), "name": ["o"] * 200, "amount": [2.5] * 200})
+    pipeline.write(other, uri, mode="overwrite")
+    found = look.commit_rows(explorer.open_table(uri), 2, 8)
+    kinds = found.rows.column("_change_type").to_pylist()
+    assert (kinds.count("insert"), kinds.count("delete"), found.is_cut) == (4, 4, True)
+    assert found.counts == {"insert": 200, "delete": 10}
+
+
+def test_rows_of_files_are_counted_by_kind_and_some_of_each_are_shown(tmp_path: Path) -> None:
+    uri = build(tmp_path / "t", enableDeletionVectors="true")
+    pipeline.delete(uri, "id < 6")
+    pipeline.write(pa.table({"id": range(50, 90), "name": ["o"] * 40, "amount": [2.5] * 40}), uri)
+    found = look.commit_rows(explorer.open_table(uri), 3, 5)
+    assert (found.counts, found.is_cut, found.rows.num_rows) == ({"insert": 40}, True, 5)
+
+
+def test_rows_that_cannot_be_counted_are_shown_all_the_same(tmp_path: Path) -> None:
+    feed = Feed(tmp_path / "t")
+    feed.file("own", id=list(range(9)))
+    feed.commit(add("own"), add("gone"))
+    found = look.commit_rows(explorer.open_table(feed.folder.root), 1, 5)
+    assert (found.counts, found.rows.num_rows, found.is_cut) == (None, 5, True)
+
+
+@pytest.mark.parametrize(
+    ("totals", "limit", "shares"),
+    [
+        ({"insert": 500, "delete": 2}, 10, {"insert": 8, "delete": 2}),
+        ({"insert": 500, "delete": 225}, 50, {"insert": 25, "delete": 25}),
+        ({"a": 9, "b": 9, "c": 9}, 2, {"a": 1, "b": 1}),
+        ({"a": 3, "b": 0}, 9, {"a": 3}),
+    ],
+)
+def test_each_kind_has_its_share(
+    totals: dict[str, int], limit: int, shares: dict[str, int]
+) -> None:
+    assert +fair_shares(totals, limit) == shares
+
+
+def test_change_data_that_is_too_much_to_be_held_is_paired_file_by_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uri = build(tmp_path / "t", enableChangeDataFeed="true")
+    pipeline.update(uri, {"name": "'x'"}, "id > 2")
+    monkeypatch.setattr(by_commit, "MOST_PAIRED", 13)  # of 14 rows
+    found = look.commit_rows(explorer.open_table(uri), 2, 6)
+    assert (found.is_paired, found.counts) == (
+        False,
+        {"update_preimage": 7, "update_postimage": 7},
+    )
+    kinds = found.rows.column("_change_type").to_pylist()
+    assert (kinds.count("update_preimage"), kinds.count("update_postimage")) == (3, 3)

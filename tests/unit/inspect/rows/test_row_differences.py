@@ -65,7 +65,7 @@ def test_rows_stand_side_by_side_and_rewritten_ones_are_none(feed: Feed) -> None
     assert found.after.to_pylist() == [{"id": 2, "v": "B"}]
     assert found.key == ("id",)
     assert found.sentence == (
-        "1 row inserted, 1 row deleted, 1 row changed. Rows are the same by id. "
+        "1 row changed, 1 row inserted, 1 row deleted. Rows are the same by id. "
         f"3 files read ({found.bytes_read} B)."
     )
     assert differences(feed, 2, 3).sentence.startswith("No row differs.")

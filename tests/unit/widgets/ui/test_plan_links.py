@@ -1,4 +1,4 @@
-"""Buttons that lead to Maintenance: what they say is filled in, and nothing is planned."""
+"""Buttons that lead to Maintenance: what they say is planned, or filled in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ import explorer.inspect as look
 from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata, vector
 from tests.unit.widgets.page.test_explorer_view import Page
 from widgets.session.operations import find_operation
-from widgets.ui.plan_links import parse_plan_request, plan_request_of_repair, render_plan_link
+from widgets.ui.plan_links import (
+    parse_plan_request,
+    plan_request_of_repair,
+    render_plan_link,
+    render_step_link,
+)
 
 
 def hiding(folder: Path) -> Path:
@@ -52,12 +57,28 @@ def test_a_label_of_a_table_is_inert_and_its_answer_is_kept() -> None:
     assert parse_plan_request(value) == ("drop-feature", {"feature": name})
 
 
-def test_a_purge_is_filled_in_and_not_planned(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("operation", "answers", "label", "action"),
+    [
+        ("optimize", {"what": "purge"}, "Plan Optimize (purge)", "plan-now"),
+        ("repair", {"what": "files"}, "Plan repair files", "plan-now"),
+        ("restore", {"version": "3"}, "Plan restore to version 3", "plan-now"),
+        ("set-properties", {}, "Open the form for properties", "plan-request"),
+    ],
+)
+def test_a_button_that_says_plan_plans_and_no_other(
+    operation: str, answers: dict[str, str], label: str, action: str
+) -> None:
+    button = render_step_link(operation, answers)
+    assert f'data-do="{action}"' in button
+    assert f">{label}</button>" in button
+
+
+def test_a_purge_is_planned_at_once(tmp_path: Path) -> None:
     page = Page().open(hiding(tmp_path), view="vectors")
-    page.do("plan-request", json.dumps(["optimize", {"what": "purge"}]))
+    page.do("plan-now", json.dumps(["optimize", {"what": "purge"}]))
     assert page.state.view == "maintenance"
-    assert '<option value="purge" selected' in page.html
-    assert "Make the plan" in page.html
+    assert "Make the plan" not in page.html  # but the plan, or why there is none
 
 
 def test_the_feature_that_stops_an_engine_can_be_planned_away(tmp_path: Path) -> None:
@@ -67,15 +88,15 @@ def test_the_feature_that_stops_an_engine_can_be_planned_away(tmp_path: Path) ->
     free = next(row for row in rows if not row["read_blockers"] + row["write_blockers"])
     page = Page().open(place, view="engines")
     page.do("engine", free["engine"])
-    assert "Plan dropping" not in page.html
+    assert "Choose how to drop" not in page.html
     page.do("engine", stopped["engine"])
-    assert "Plan dropping deletionVectors" in page.html
+    assert "Choose how to drop deletionVectors" in page.html
     page.do("plan-request", json.dumps(["drop-feature", {"feature": "deletionVectors"}]))
     assert 'value="deletionVectors"' in page.html
 
 
 def test_an_operation_that_there_is_not_is_not_chosen(tmp_path: Path) -> None:
     page = Page().open(hiding(tmp_path), view="vectors")
-    page.do("plan-request", json.dumps(["drop-table", {}]))
+    page.do("plan-now", json.dumps(["drop-table", {}]))
     assert page.state.view == "maintenance"
     assert "Make the plan" not in page.html

@@ -73,7 +73,7 @@ VIEWS: dict[str, tuple[str, str, str, dict[str, Any]]] = {
     "compare": (
         "Opening versions 0 and 3",
         "Stopped before both versions were open.",
-        "From version 0 to 3: 3 files added",
+        "From version 0 to 3: 27 more rows; 3 files added",
         {"older": 0},
     ),
     "conflicts": (

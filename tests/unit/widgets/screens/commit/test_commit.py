@@ -42,7 +42,7 @@ def test_a_commit_tells_who_did_what_and_shows_the_rows(lake: str, no_surprises:
     page = Page().open(lake, view="timeline", version=2)
     told = text_of(page)
     assert "ben.osei deleted 3 rows where id &lt; 3." in told
-    assert "3 rows, found from its files and deletion vectors." in told
+    assert "3 deleted rows; found from its files and deletion vectors." in told
     assert told.count("deleted 0 &lt;img") + told.count("deleted 1 n1") == 2
     assert EVIL not in page.html
     assert "deletion vector" in told
@@ -52,7 +52,7 @@ def test_an_update_is_one_row_with_both_values(lake: str, no_surprises: None) ->
     page = Page().open(lake, view="commit", version=3)
     told = text_of(page)
     assert "ann updated 2 rows where id &gt; 7." in told
-    assert "2 rows, found from the change data that it recorded." in told
+    assert "2 updated rows; found from the change data that it recorded." in told
     assert "updated 8 n8 \N{RIGHTWARDS ARROW} new Bonn" in told
 
 
@@ -70,6 +70,32 @@ def test_a_commit_stands_alone_at_its_own_address_and_beside_the_timeline(
     page.state.version = 1
     page.state.view = "commit"
     assert "ann added 10 rows." in text_of(page)
+
+
+def test_an_overwrite_counts_what_it_deleted_and_shows_some_of_each_kind(
+    tmp_path: Path, no_surprises: None
+) -> None:
+    uri = str(tmp_path / "t")
+    for first in (0, 1000):
+        rows = pa.table({"id": list(range(first, first + 200))})
+        pipeline.write(rows, uri, mode="overwrite" if first else "append")
+    page = Page().open(uri, view="commit", version=1)
+    told = text_of(page)
+    assert "50 of 400 rows: 200 inserted, 200 deleted; found by comparing" in told
+    assert page.html.count(">inserted</td>") == page.html.count(">deleted</td>") == 25
+    assert "+200 <em>\N{MINUS SIGN}200</em>" in page.html
+    assert "Compare with previous" in told
+    page.state.version = 0
+    assert "50 of 200 inserted rows; found from its files" in text_of(page)
+    assert "Compare with previous" not in text_of(page)
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_every_commit_says_who_can_still_read_the_table(lake: str, version: int) -> None:
+    told = text_of(Page().open(lake, view="commit", version=version))
+    assert "Who can still read the table" in told
+    assert " engines can read it" in told
+    assert ("Nothing changed for readers: " in told) is (version > 0)
 
 
 @pytest.mark.slow
@@ -148,9 +174,10 @@ def test_a_change_of_the_protocol_says_who_can_still_use_the_table(
     log.commit(1, [{"protocol": raised}])
     log.commit(2, [remove("a", size=1)])
     page = Page().open(log.root, view="commit", version=1)
-    assert "Who can use the table after it" in page.html
+    assert "Can no longer read the table: " in page.html
     page.state.version = 2
-    assert "Who can use the table after it" not in page.html
+    assert "Can no longer read the table: " not in page.html
+    assert "Nothing changed for readers: " in page.html
 
 
 def test_the_actions_come_last_as_the_log_has_them(lake: str, no_surprises: None) -> None:

@@ -50,7 +50,7 @@ def orders(folder: Path) -> Path:
 def test_a_comparison_says_in_a_sentence_what_differs(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path), view="compare", version=2, older=0)
     assert (
-        "From version 0 to 2: 1 file added and 1 removed, 6 rows fewer; "
+        "From version 0 to 2: 6 fewer rows; 1 file added and 1 removed; "
         "the schema differs; the properties differ; other features in use." in page.html
     )
     assert "note" in page.html
@@ -329,9 +329,51 @@ def people(folder: Path, name: str = "people") -> Path:
 
 def test_rows_stand_side_by_side_with_changed_cells_marked(tmp_path: Path) -> None:
     page = Page().open(people(tmp_path), view="compare", version=2, older=1)
-    assert "1 row inserted, 1 row changed. Rows are the same by id." in page.html
+    assert "1 row changed, 1 row inserted. Rows are the same by id." in page.html
     assert '<td class="dx-left dx-differs" title="Oslo → Rome">' in page.html
     assert "<del>Oslo</del> <ins>Rome</ins>" in page.html
+
+
+def test_rows_lead_and_what_is_the_same_is_said_once(tmp_path: Path) -> None:
+    page = Page().open(people(tmp_path), view="compare", version=2, older=1)
+    assert "From version 1 to 2: 1 row changed, 1 row inserted; 2 files added" in page.html
+    figures = page.html.partition('class="dx-figures')[2].partition("What moved")[0]
+    assert "1 changed" in figures
+    assert "+1 \N{MINUS SIGN}0" in figures
+    assert page.html.count("The same: schema, properties, protocol.") == 1
+    assert "the same" not in figures
+
+
+def test_what_the_log_alone_says_of_rows_leads_before_any_is_read(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    log.commit(0, [PROTOCOL, metadata(), add("a", stats=stats(1000))])
+    told = {
+        "operation": "UPDATE", "userName": "ann",
+        "operationParameters": {"predicate": "id < 9"},
+        "operationMetrics": {"numUpdatedRows": "874"},
+    }  # fmt: skip
+    data = [remove("a", size=1), add("b", stats=stats(1000))]
+    log.commit(1, [{"commitInfo": told}, *data])  # there are no data files
+    page = Page().open(log.root, view="compare", version=1)
+    assert "From version 0 to 1: ann updated 874 rows where id &lt; 9; 1 file added" in page.html
+    assert "Rows, net" in page.html
+
+
+def test_two_tables_are_not_told_as_versions(tmp_path: Path) -> None:
+    here = people(tmp_path)
+    wider = json.loads(SCHEMA)
+    wider["fields"].append({"name": "note", "type": "string", "nullable": True, "metadata": {}})
+    log = LogFolder(tmp_path / "other")
+    other = metadata(id="another", schemaString=json.dumps(wider), partitionColumns=["part"])
+    txn = {"txn": {"appId": "a", "version": 3, "lastUpdated": 1}}
+    log.commit(0, [PROTOCOL, other, txn, add("x", partitionValues={"part": "Rome"})])
+    page = Page().open(here, view="compare", version=1)
+    page.do("other", str(log.root))
+    assert "1 file only in the second table and 2 only in the first" in page.html
+    assert "1 application transaction differs" in page.html
+    assert "Only the second table has the column." in page.html
+    for word in ("advanced", "Files written before", "as before", "Only the newer", ">Added<"):
+        assert word not in page.html
 
 
 def test_a_key_may_be_named_where_no_column_is_called_like_one(tmp_path: Path) -> None:

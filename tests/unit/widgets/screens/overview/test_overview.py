@@ -70,8 +70,9 @@ def test_what_to_do_first_leads_to_its_plan_and_its_reason(tmp_path: Path) -> No
     page = Page().open(lake(tmp_path).root)
     assert "1 thing to do. The files have not been looked at." in page.html
     assert "20 fewer files to open." in page.html
-    page.do("plan-request", '["optimize", {"what": "compact"}]')
+    page.do("plan-now", '["optimize", {"what": "compact"}]')
     assert (page.state.view, page.state.operation) == ("maintenance", "optimize")
+    assert "Make the plan" not in page.html  # it is planned
 
 
 def test_every_link_of_the_page_leads_to_what_is_chosen_now(tmp_path: Path) -> None:
@@ -93,7 +94,7 @@ def test_the_files_are_looked_at_when_they_are_asked_for(tmp_path: Path) -> None
     page.do("files")
     assert "things to do" in page.html  # none of the files is there
     assert "have not been looked at" not in page.html
-    assert "Plan it" in page.html
+    assert "Plan repair files" in page.html
     assert page.state.health == "error"
 
 

@@ -45,6 +45,26 @@ def test_the_log_alone_says_what_is_promised_and_what_is_not(tmp_path: Path) -> 
     assert "Look at the files themselves" in page.html
 
 
+def test_one_short_sentence_leads_and_the_rest_is_folded(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path).root, view="reach")
+    lead = page.html.partition('<p class="dx-lead">')[2].partition("</p>")[0]
+    assert lead == ("By the log versions 1\N{EN DASH}3 can be read; version 0 may have lost files.")
+
+    shown, _, folded = page.html.partition("<summary>Reasons and limits</summary>")
+    assert "Delta Spark 4.1" not in shown
+    assert "Delta Spark 4.1" in folded
+
+
+def test_the_line_has_its_version_and_the_legend_only_what_is_drawn(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path).root, view="reach", version=2)
+    axis = page.html.partition('<div class="dx-axis"')[2].partition("</p>")[0]
+    assert ">version 2</span>" in axis
+    legend = axis.partition('<p class="dx-legend">')[2]
+    drawn = set(re.findall(r"dx-tone-(\w+)", axis.partition('<p class="dx-legend">')[0]))
+    assert set(re.findall(r"dx-tone-(\w+)", legend)) == drawn
+    assert "gone" not in drawn
+
+
 def test_files_that_are_there_make_versions_readable(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path).root, view="reach", version=0)
     assert "Version 0: not protected, any vacuum may have deleted its files" in page.html

@@ -43,6 +43,26 @@ def test_the_open_table_is_the_chosen_one_however_many_there_are() -> None:
         assert len(options) == MOST_CHOICES
 
 
+@pytest.mark.parametrize(
+    ("places", "labels"),
+    [
+        (["/lake/a", "/lake/b"], ["a", "b"]),
+        (["/lake/eu/orders", "/lake/us/orders"], ["orders (eu)", "orders (us)"]),
+        (
+            ["s3://one/data/prod/orders", "s3://two/data/prod/orders"],
+            ["orders (one)", "orders (two)"],
+        ),
+        (["/a/x/orders", "/b/x/orders", "/a/y/orders"],
+         ["orders (/a/x)", "orders (/b/x)", "orders (/a/y)"]),
+    ],
+)  # fmt: skip
+def test_tables_of_one_name_show_what_tells_them_apart(
+    places: list[str], labels: list[str]
+) -> None:
+    picker = Picker(services(*places), PageState(table=places[0]), lambda _: None)
+    assert re.findall(r"<option[^>]*>([^<]*)</option>", picker.tables.html) == labels
+
+
 def test_a_finding_that_no_table_has_any_more_can_be_released(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
