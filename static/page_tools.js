@@ -222,6 +222,7 @@ const build_palette = (model, choose) => {
     const entry = shown[i]
     if (entry === undefined) { return }
     dialog.close()
+    window.dispatchEvent(new Event("dx-chosen"))  // see live_html.js
     choose(entry)
   }
   const ask = () => {

@@ -1,0 +1,63 @@
+"""Windows in which a list and what is selected in it have no room beside each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Server
+
+# how far each is scrolled, no unit test can hold; three widths are one rule
+pytestmark = pytest.mark.turns(one_in=3)
+
+PHONE, TABLET, LAPTOP = (
+    {"width": 390, "height": 844},
+    {"width": 820, "height": 1180},
+    {"width": 1024, "height": 768},
+)
+DETAIL = "[data-detail]"
+
+
+@pytest.mark.parametrize(
+    ("view", "size"), [("timeline", LAPTOP), ("files", TABLET), ("vectors", PHONE)]
+)
+def test_what_was_chosen_comes_into_sight_and_leads_back(
+    page: Page, server: Server, shop: Path, view: str, size: dict[str, int]
+) -> None:
+    page.set_viewport_size(size)  # type: ignore[arg-type]
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(server.address(table=shop, version=74, view=view))
+    rows = page.locator("main tr[data-do=select], main tr[data-do=file]")
+    row = rows.nth(11)
+    row.click()
+    head = page.locator(DETAIL)
+    expect(head).to_be_in_viewport()
+    page.wait_for_timeout(500)  # what is drawn late moves nothing away
+    box = head.bounding_box()
+    assert box is not None
+    assert 52 <= box["y"] <= 0.6 * size["height"]
+    page.get_by_role("button", name="Back to the list").click()
+    expect(row).to_be_focused()
+    expect(row).to_be_in_viewport()
+    # to go through the list chooses nothing, and the list stays in sight
+    for _ in range(8):
+        page.keyboard.press("j")
+    expect(rows.nth(19)).to_be_focused()
+    expect(rows.nth(19)).to_be_in_viewport()
+    page.keyboard.press("Enter")
+    expect(head).to_be_in_viewport()
+
+
+def test_a_page_that_is_opened_at_an_address_begins_at_its_top(
+    page: Page, server: Server, shop: Path
+) -> None:
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.goto(server.address(table=shop, version=74, view="files"))
+    row = page.locator("tr[data-do=file]").first
+    path = row.get_attribute("data-value")
+    page.goto(server.address(table=shop, version=74, view="files", file=path))
+    expect(page.locator(DETAIL)).to_be_visible()
+    page.wait_for_timeout(500)
+    assert page.evaluate("scrollY") == 0
