@@ -146,10 +146,14 @@ const rove = (list, at) => {
   rows.forEach((row) => { row.tabIndex = row === stop ? 0 : -1 })
 }
 
-// A table that is wider than its place is scrolled by the keyboard, too: it is a stop of the Tab
+// A table that is wider than its place says so, and is scrolled by the keyboard, too: it is a stop of the Tab
 // key as long as nothing in it is one.
+const tell_more = (place) => {
+  place.toggleAttribute("data-more", place.scrollLeft + place.clientWidth < place.scrollWidth - 2)
+}
 const FOCUSABLE = "a[href], button, input, select, summary, [tabindex='0']"
 const let_scroll = (root) => {
+  root.querySelectorAll(".dx-scroll").forEach(tell_more)
   for (const place of root.querySelectorAll(".dx-scroll:not(.dx-grid)")) {
     const is_stop = place.scrollWidth > place.clientWidth && place.querySelector(FOCUSABLE) === null
     const wanted = {tabindex: "0", role: "group", "aria-label": place.querySelector("caption")?.textContent}
@@ -470,6 +474,7 @@ export function render({model, el, view}) {
     close_menus(element.closest("[data-menu]"))
     send(element, element.dataset.submit === undefined ? undefined : collect(element.closest("[data-form]")))
   })
+  root.addEventListener("scroll", (event) => { if (event.target.matches?.(".dx-scroll")) { tell_more(event.target) } }, true)
   root.addEventListener("focusin", (event) => {
     const row = event.target.closest("tr[data-do]")
     if (row !== null) { rove(row.parentNode, row) }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Server
+from tests.browser.conftest import WIDE, Server
 
 # how far each is scrolled, no unit test can hold; three widths are one rule
 pytestmark = pytest.mark.turns(one_in=3)
@@ -48,6 +49,37 @@ def test_what_was_chosen_comes_into_sight_and_leads_back(
     expect(rows.nth(19)).to_be_in_viewport()
     page.keyboard.press("Enter")
     expect(head).to_be_in_viewport()
+
+
+def test_rows_stay_in_the_list_of_commits(page: Page, server: Server, shop: Path) -> None:
+    page.set_viewport_size(LAPTOP)  # type: ignore[arg-type]
+    page.goto(server.address(table=shop, view="timeline"))
+    expect(page.get_by_text("The log has 75 commits.")).to_be_visible()
+    page.get_by_role("button", name="Rows", exact=True).last.click()
+    rows = page.locator("tr[data-do=select]")
+    expect(rows.first.locator("td").nth(4)).to_have_text(re.compile(r"^\+[\d,]+ \u2212[\d,]+$"))
+    expect(page.locator("th[aria-sort=descending]")).to_have_text("Rows")
+
+
+@pytest.mark.parametrize(
+    ("view", "size"),
+    [("files", WIDE), ("vectors", WIDE), ("files", TABLET), ("timeline", PHONE)],
+)
+def test_no_number_is_cut_through_without_a_sign(
+    page: Page, server: Server, shop: Path, view: str, size: dict[str, int]
+) -> None:
+    page.set_viewport_size(size)  # type: ignore[arg-type]
+    page.goto(server.address(table=shop, version=74, view=view))
+    page.locator("main tr[data-do=select], main tr[data-do=file]").nth(3).click()
+    expect(page.locator(DETAIL)).to_be_visible()
+    lists = page.locator(".dx-scroll")
+    expect(lists.first).to_be_visible()
+    page.wait_for_timeout(500)
+    hidden = "e => [e.scrollWidth - e.clientWidth, getComputedStyle(e).maskImage !== 'none']"
+    found = [one.evaluate(hidden) for one in lists.all() if one.is_visible()]
+    assert [fades for cut, fades in found] == [cut > 2 for cut, fades in found]
+    if size == WIDE:
+        assert found[0][0] <= 2  # beside its detail a list has what fits
 
 
 def test_a_page_that_is_opened_at_an_address_begins_at_its_top(

@@ -18,7 +18,7 @@ PAGE_ROWS = 25
 class Column:
     """A column; `label` is ours, never a table's; where it ends in "(UTC)", its times can be shown
     by the clock of whoever reads. A `wide` one is left out where
-    the page is narrow; one that `wraps` holds sentences."""
+    the table has little room; one that `wraps` holds sentences."""
 
     key: str
     label: str

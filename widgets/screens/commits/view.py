@@ -35,8 +35,8 @@ COLUMNS = (
     Column(key="timestamp", label="Committed (UTC)"),
     Column(key="operation", label="Operation"),
     Column(key="user", label="User"),
+    Column(key="rows", label="Rows", align="right", sortable=True),
     Column(key="files", label="Files", align="right", sortable=True),
-    Column(key="rows", label="Rows", align="right", sortable=True, wide=True),
     Column(key="bytes", label="Size change", align="right", sortable=True),
 )
 
@@ -159,8 +159,8 @@ def _row(entry: dict[str, object], selected: int | None) -> Row:
                 lane=lane_of(operation if isinstance(operation, str) else None),
             ),
             _text_cell(entry["user_name"]),
-            _change_cell(entry["files_added"], entry["files_removed"]),
             _change_cell(entry["rows_added"], entry["rows_removed"]),
+            _change_cell(entry["files_added"], entry["files_removed"]),
             Cell(
                 text=format_signed_bytes(change),
                 title=None if change is None else f"{format_signed(change)} bytes",
