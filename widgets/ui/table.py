@@ -106,6 +106,12 @@ def render_pager(noun: str, offset: int, total: int, limit: int = PAGE_ROWS) -> 
     return html('<nav class="dx-pager" aria-label="Pages"><span>{}</span>{}</nav>', text, drawn)
 
 
+def render_above_list(*parts: Markup) -> Markup:
+    """A line above a list whose rows open a detail: its pager and its commands. What was chosen
+    is then the next stop of the Tab key after the rows."""
+    return html('<div class="dx-above-list">{}</div>', join(parts))
+
+
 def _render_header(column: Column, sort: tuple[str, bool] | None) -> Markup:
     sorted_here = sort is not None and sort[0] == column.key
     order = ("descending" if sort and sort[1] else "ascending") if sorted_here else "none"

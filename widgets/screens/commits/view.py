@@ -28,7 +28,7 @@ from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
 from widgets.ui.records import read_records
-from widgets.ui.table import Cell, Column, Row, render_table
+from widgets.ui.table import Cell, Column, Row, render_above_list, render_table
 
 COLUMNS = (
     Column(key="version", label="Version", align="right", sortable=True),
@@ -120,9 +120,8 @@ class CommitsView:
         table = render_table(
             "Commits", COLUMNS, rows, sort=self._sort, empty="No commit matches the filter."
         )
-        self._table.html = html('<div class="dx-commits">{}</div>', table) + self._pages.render(
-            len(shown)
-        )
+        pager = render_above_list(self._pages.render(len(shown)))
+        self._table.html = html('{}<div class="dx-commits">{}</div>', pager, table)
         commands = view_commands("timeline", self._state.table, self._state.version or 0)
         self.copy_as.html = render_copy_as("timeline", commands)
 
