@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import WIDE, Server
+from widgets.state import HEALTH_WORDS
 
 # how far each is scrolled, no unit test can hold; three widths are one rule
 pytestmark = pytest.mark.turns(one_in=3)
@@ -93,3 +94,23 @@ def test_a_page_that_is_opened_at_an_address_begins_at_its_top(
     expect(page.locator(DETAIL)).to_be_visible()
     page.wait_for_timeout(500)
     assert page.evaluate("scrollY") == 0
+
+
+def test_the_line_of_a_phone_says_health_in_a_word_the_latest_and_the_place(
+    page: Page, server: Server, shop: Path
+) -> None:
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.goto(server.address(table=shop, view="schema"))
+    bar = page.locator("header.bar")
+    for told in ("latest", "shop_orders"):
+        expect(bar.get_by_text(told, exact=True).first).to_be_in_viewport(ratio=1)
+    health = bar.locator(".dx-health")
+    expect(health).to_have_text(re.compile("|".join(filter(None, HEALTH_WORDS.values()))))
+    expect(health).to_be_in_viewport(ratio=1)
+    box = bar.bounding_box()
+    assert box is not None
+    assert box["height"] < 90
+    page.locator(".dx-versions summary").click()
+    menu = page.locator(".dx-versions .dx-menu-box")
+    expect(menu).to_be_in_viewport(ratio=1)
+    expect(menu.get_by_text(str(shop))).to_be_visible()
