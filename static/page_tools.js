@@ -300,6 +300,12 @@ export function render({model, el}) {
     palette.open()
   }
   window.addEventListener("keydown", on_key, true)
+  // Bokeh makes each plot a stop of the Tab key, without a name; nothing in it goes by a key
+  const skip_plots = (event) => {
+    if (event.key !== "Tab") { return }
+    for (const node of walk(document.body)) { if (node.matches(".bk-events[tabindex='0']")) { node.tabIndex = -1 } }
+  }
+  window.addEventListener("keydown", skip_plots, true)
 
   // Whoever looks is told of new versions; a hidden page asks for nothing.
   let moved = Date.now()
@@ -321,6 +327,7 @@ export function render({model, el}) {
   model.on("remove", () => {
     clearInterval(beat)
     window.removeEventListener("keydown", on_key, true)
+    window.removeEventListener("keydown", skip_plots, true)
     for (const name of ["pointermove", "keydown"]) { window.removeEventListener(name, stir) }
     document.removeEventListener("visibilitychange", turn)
   })

@@ -94,6 +94,16 @@ def test_what_was_selected_is_the_next_stop_after_its_list(
     expect(page.locator("[data-detail] button:visible").first).to_be_focused()
 
 
+def test_no_plot_is_a_stop_without_a_name(page: Page, server: Server, shop: Path) -> None:
+    page.goto(server.address(table=shop, view="timeline"))
+    expect(page.locator("canvas").first).to_be_visible()
+    page.get_by_role("button", name="All", exact=True).focus()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="All", exact=True)).not_to_be_focused()
+    assert page.locator(".bk-events:focus").count() == 0
+    expect(page.locator(".bk-events[tabindex='0']")).to_have_count(0)
+
+
 def tab_to(page: Page, part: Locator) -> None:
     """Press Tab until a part has the focus."""
     expect(part).to_be_visible()
