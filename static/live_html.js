@@ -4,7 +4,8 @@
 // with data-when="enter" only then, and with data-clears it is empty after that;
 // [data-key] is clicked by that key anywhere on the page; [data-copy] copies
 // the text of the element with that id; the last [data-reveal] is scrolled into view when
-// its value is new; the last [data-land] takes the focus then, if what had it is gone.
+// its value is new, and [data-detail], the head of what is shown of a row, once somebody has
+// chosen a row, to which [data-back] leads back; the last [data-land] takes the focus then, if what had it is gone.
 // time[datetime] is a time in UTC, which [data-zone] turns into local time and back;
 // [data-names] completes the names of columns while one types;
 // [data-submit] sends the named fields of its [data-form] as JSON, and can be pressed once
@@ -145,10 +146,14 @@ const rove = (list, at) => {
   rows.forEach((row) => { row.tabIndex = row === stop ? 0 : -1 })
 }
 
-// A table that is wider than its place is scrolled by the keyboard, too: it is a stop of the Tab
+// A table that is wider than its place says so, and is scrolled by the keyboard, too: it is a stop of the Tab
 // key as long as nothing in it is one.
+const tell_more = (place) => {
+  place.toggleAttribute("data-more", place.scrollLeft + place.clientWidth < place.scrollWidth - 2)
+}
 const FOCUSABLE = "a[href], button, input, select, summary, [tabindex='0']"
 const let_scroll = (root) => {
+  root.querySelectorAll(".dx-scroll").forEach(tell_more)
   for (const place of root.querySelectorAll(".dx-scroll:not(.dx-grid)")) {
     const is_stop = place.scrollWidth > place.clientWidth && place.querySelector(FOCUSABLE) === null
     const wanted = {tabindex: "0", role: "group", "aria-label": place.querySelector("caption")?.textContent}
@@ -171,6 +176,57 @@ const let_scroll_soon = (root) => {
   }
   unscrolled.add(root)
 }
+
+// --------------------------------------------------------------- what a row was chosen for
+
+// Beside its list the detail of a row is in sight. Where the page is narrow it stands above or
+// below the list, and is scrolled to as long as whoever chose the row does nothing else; to go
+// through a list chooses nothing, and neither does an address.
+const LONGEST_LOOK = 6000
+const CHOSEN = "dx-chosen"
+
+const parts = new Set()  // the roots of all components
+const choice = {row: null, ends: 0}
+const is_seen = (node) => node.getClientRects().length > 0
+const is_in_detail = (node) => {
+  for (let at = node; at !== null; at = at.parentNode ?? at.host ?? null) {
+    if (at.classList?.contains("dx-beside")) { return true }
+  }
+  return false
+}
+const glide = (node, block) => {
+  const is_calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches
+  node.scrollIntoView({block, behavior: is_calm ? "instant" : "smooth"})
+}
+
+const bring_in_sight = () => {
+  if (Date.now() > choice.ends) { return }
+  const heads = [...parts].flatMap((part) => [...part.querySelectorAll("[data-detail]")]).filter(is_seen)
+  const head = heads.pop()
+  if (head === undefined) { return }
+  const {top} = head.getBoundingClientRect()
+  const line = parseFloat(getComputedStyle(head).getPropertyValue("--page-line")) || 0
+  if (top < line || top > 0.6 * window.innerHeight) { glide(head, "start") }
+}
+
+const choose_row = (row) => {
+  if (row !== null && is_in_detail(row)) { return }
+  choice.row = row
+  choice.ends = Date.now() + LONGEST_LOOK
+  setTimeout(bring_in_sight, 300)  // also where it is drawn already
+}
+const look_elsewhere = () => { choice.ends = 0 }
+
+const go_back = () => {
+  const rows = [...parts].flatMap((part) => [...part.querySelectorAll("tr[data-do]")])
+  const listed = rows.filter((row) => is_seen(row) && !is_in_detail(row))
+  const row = listed.find((one) => one === choice.row) ?? listed.find((one) => one.hasAttribute("aria-current")) ?? listed[0]
+  row?.focus({preventScroll: true})
+  if (row) { glide(row, "center") }
+}
+
+for (const name of ["wheel", "touchmove", "pointerdown", "keydown"]) { window.addEventListener(name, look_elsewhere, {capture: true, passive: true}) }
+window.addEventListener(CHOSEN, () => choose_row(null))
 
 // ------------------------------------------------------------------------- files
 
@@ -351,6 +407,7 @@ export function render({model, el, view}) {
   names.setAttribute("role", "listbox")
   names.setAttribute("aria-label", "Columns")
   const host = el?.getRootNode()?.host
+  parts.add(root)
   let timer = null
   let revealed = null
   let landed = null
@@ -392,6 +449,7 @@ export function render({model, el, view}) {
       setTimeout(() => wanted.scrollIntoView({block: "nearest", behavior: "smooth"}), 100)
     }
     revealed = wanted?.dataset.reveal ?? null
+    if (root.querySelector("[data-detail]") !== null) { setTimeout(bring_in_sight, 100) }
     land()
     root.querySelectorAll("tbody").forEach((list) => rove(list, focused()))
     let_scroll_soon(root)
@@ -434,9 +492,11 @@ export function render({model, el, view}) {
   window.addEventListener("pointerdown", on_press, true)
 
   root.addEventListener("click", (event) => {
-    const element = event.target.closest("[data-do], [data-copy], [data-zone]")
+    const element = event.target.closest("[data-do], [data-copy], [data-zone], [data-back]")
     if (element === null || element.disabled || element.matches("input, select")) { return }
     if (element.dataset.zone !== undefined) { change_zone(); return }
+    if (element.dataset.back !== undefined) { go_back(); return }
+    if (element.localName === "tr") { choose_row(element) }
     if (element.localName === "a") {
       if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) { return }
       event.preventDefault()
@@ -446,6 +506,7 @@ export function render({model, el, view}) {
     close_menus(element.closest("[data-menu]"))
     send(element, element.dataset.submit === undefined ? undefined : collect(element.closest("[data-form]")))
   })
+  root.addEventListener("scroll", (event) => { if (event.target.matches?.(".dx-scroll")) { tell_more(event.target) } }, true)
   root.addEventListener("focusin", (event) => {
     const row = event.target.closest("tr[data-do]")
     if (row !== null) { rove(row.parentNode, row) }
@@ -497,7 +558,7 @@ export function render({model, el, view}) {
       element.closest("[data-form]").querySelector("[data-submit][data-enter]")?.click()
     }
     if (!element.matches("tr[data-do]")) { return }
-    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); send(element) }
+    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose_row(element); send(element) }
     if (event.ctrlKey || event.altKey || event.metaKey) { return }
     const next = {ArrowDown: "nextElementSibling", j: "nextElementSibling", ArrowUp: "previousElementSibling", k: "previousElementSibling"}[event.key]
     if (next !== undefined) { event.preventDefault(); element[next]?.focus() }
@@ -520,6 +581,7 @@ export function render({model, el, view}) {
   model.on("msg:custom", (message) => take_piece(model, message))
   model.on("remove", () => {
     names.remove()
+    parts.delete(root)
     pressed.waiting.delete(draw)
     window.removeEventListener("keydown", on_key)
     window.removeEventListener(ZONE_CHANGED, on_zone)

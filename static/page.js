@@ -7,6 +7,11 @@
   try { chosen = document.cookie.match(/(?:^|; )delta-explorer-theme=(dark|light)-chosen(?:;|$)/)?.[1] } catch { /* the system's */ }
   const prefers_dark = window.matchMedia("(prefers-color-scheme: dark)").matches
   root.dataset.theme = chosen ?? (prefers_dark ? "dark" : "light")
+  // so that the server knows it when it is asked for what is drawn; see `address_bar.js`
+  if (chosen === undefined) {
+    const folder = window.location.pathname.replace(/[^/]*$/, "")
+    try { document.cookie = `delta-explorer-theme=${root.dataset.theme}; path=${folder}; max-age=31536000; samesite=lax` } catch { /* it is told later */ }
+  }
 
   // the components of the page adopt this one sheet
   globalThis.dxStyle = new CSSStyleSheet()

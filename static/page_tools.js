@@ -234,6 +234,7 @@ const build_palette = (model, choose) => {
     const entry = shown[i]
     if (entry === undefined) { return }
     dialog.close()
+    window.dispatchEvent(new Event("dx-chosen"))  // see live_html.js
     choose(entry)
   }
   const ask = () => {
@@ -320,6 +321,12 @@ export function render({model, el}) {
     palette.open()
   }
   window.addEventListener("keydown", on_key, true)
+  // Bokeh makes each plot a stop of the Tab key, without a name; nothing in it goes by a key
+  const skip_plots = (event) => {
+    if (event.key !== "Tab") { return }
+    for (const node of walk(document.body)) { if (node.matches(".bk-events[tabindex='0']")) { node.tabIndex = -1 } }
+  }
+  window.addEventListener("keydown", skip_plots, true)
 
   // Whoever looks is told of new versions; a hidden page asks for nothing.
   let moved = Date.now()
@@ -342,6 +349,7 @@ export function render({model, el}) {
     clearInterval(beat)
     window.removeEventListener(ZONE_CHANGED, show_zone)
     window.removeEventListener("keydown", on_key, true)
+    window.removeEventListener("keydown", skip_plots, true)
     for (const name of ["pointermove", "keydown"]) { window.removeEventListener(name, stir) }
     document.removeEventListener("visibilitychange", turn)
   })

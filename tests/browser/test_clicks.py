@@ -65,7 +65,7 @@ def test_the_main_way_is_gone_by_the_keyboard_alone(page: Page, server: Server, 
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(page.locator(".dx-sentence-of-commit")).to_contain_text("ben.osei deleted 21 rows")
-    # what was selected is the next stop after its list
+    # what was selected is the next stop after its list; of several pages, see below
     page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Open alone")).to_be_focused()
     page.keyboard.press("Enter")
@@ -75,6 +75,33 @@ def test_the_main_way_is_gone_by_the_keyboard_alone(page: Page, server: Server, 
     page.set_viewport_size(NARROW)  # type: ignore[arg-type]
     expect(page.locator(".dx-sentence-of-commit")).to_be_visible()
     expect(page.get_by_text("Commit timeline")).to_be_hidden()  # it is alone here, too
+
+
+@pytest.mark.parametrize("view", ["timeline", "files", "vectors", "engines"])
+def test_what_was_selected_is_the_next_stop_after_its_list(
+    page: Page, server: Server, shop: Path, view: str
+) -> None:
+    """Also after a list of several pages."""
+    page.goto(server.address(table=shop, version=74, view=view))
+    following = page.get_by_role("button", name="Next page")
+    expect(following).to_be_visible()
+    assert view == "engines" or following.is_enabled()
+    page.locator("main tr[data-do]").nth(2).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("main tr[aria-current]").first).to_be_focused()
+    expect(page.locator("[data-detail]")).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(page.locator("[data-detail] button:visible").first).to_be_focused()
+
+
+def test_no_plot_is_a_stop_without_a_name(page: Page, server: Server, shop: Path) -> None:
+    page.goto(server.address(table=shop, view="timeline"))
+    expect(page.locator("canvas").first).to_be_visible()
+    page.get_by_role("button", name="All", exact=True).focus()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="All", exact=True)).not_to_be_focused()
+    assert page.locator(".bk-events:focus").count() == 0
+    expect(page.locator(".bk-events[tabindex='0']")).to_have_count(0)
 
 
 def tab_to(page: Page, part: Locator) -> None:

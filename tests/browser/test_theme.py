@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.chromium import WAIT_MS
 from tests.browser.conftest import WIDE, Guard, Server
+from widgets.theme import DARK
 
 # each opens a new browser; what the server answers, unit tests hold
 pytestmark = pytest.mark.turns(one_in=5)
@@ -54,7 +56,7 @@ def test_a_page_has_its_theme_before_any_component_is_there(
     expect(page.locator("header.bar")).to_have_css("background-color", "rgb(23, 27, 34)")
     context.close()
     page, asked = _page_of_a_dark_system(browser, guard, address)
-    assert len(asked) == 1
+    assert asked == []  # the socket had said it
     page.get_by_role("button", name="Light or dark").click()
     expect(page.locator(".dx-page.dx-dark")).to_have_count(0)
     page.wait_for_function("document.cookie.includes('light-chosen')")  # which the server reads
@@ -62,8 +64,45 @@ def test_a_page_has_its_theme_before_any_component_is_there(
     assert page.evaluate(GROUND) == ["light", "rgb(246, 247, 249)"]
     expect(page.locator(".dx-versions")).to_be_visible()
     expect(page.locator(".dx-page.dx-dark")).to_have_count(0)
-    assert len(asked) == 1
+    assert asked == []
     page.context.close()
+
+
+def test_no_plot_is_sent_in_other_colours_than_those_of_a_first_visit(
+    browser: Browser, server: Server, shop: Path, guard: Guard
+) -> None:
+    context = browser.new_context(viewport=WIDE, color_scheme="dark")  # type: ignore[arg-type]
+    page = context.new_page()
+    page.set_default_timeout(WAIT_MS)
+    guard.watch(page)
+    colours: set[str] = set()
+
+    def keep(frame: str | bytes) -> None:
+        colours.update(re.findall(r'"major_label_text_color":"(#\w+)"', str(frame)))
+
+    page.on("websocket", lambda socket: socket.on("framereceived", keep))
+    page.goto(server.address(table=shop, view="timeline"))
+    expect(page.locator("canvas").first).to_be_visible()
+    page.wait_for_timeout(500)  # long enough for a theme that would come late
+    context.close()
+    assert colours == {DARK.muted}
+    assert guard.errors == []
+
+
+def test_a_page_without_cookies_tells_its_theme_when_it_is_there(
+    browser: Browser, server: Server, shop: Path, guard: Guard
+) -> None:
+    context = browser.new_context(viewport=WIDE, color_scheme="dark")  # type: ignore[arg-type]
+    page = context.new_page()
+    page.set_default_timeout(WAIT_MS)
+    guard.watch(page)
+    page.add_init_script(
+        "Object.defineProperty(document, 'cookie', {get: () => '', set: () => {}})"
+    )
+    page.goto(server.address(table=shop, view="log"))
+    expect(page.locator(".dx-page.dx-dark")).to_be_visible()
+    context.close()
+    assert guard.errors == []
 
 
 def test_a_page_follows_the_system_as_long_as_nobody_chose(
@@ -75,7 +114,7 @@ def test_a_page_follows_the_system_as_long_as_nobody_chose(
     page.goto(address)
     expect(page.locator(".dx-page")).to_be_visible()
     expect(page.locator(".dx-page.dx-dark")).to_have_count(0)
-    assert len(asked) == 2
+    assert asked == []
     (theme,) = (cookie for cookie in page.context.cookies() if "theme" in cookie["name"])
     assert theme["value"] == "light"  # and nobody chose it
     page.context.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import floor, log2, log10
 from typing import Any
 
 from bokeh.models import (
@@ -44,7 +45,8 @@ _BYTES_JS = """
 const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
 let value = tick, unit = 0
 while (Math.abs(value) >= 1024 && unit < 5) { value /= 1024; unit += 1 }
-return (Number.isInteger(value) ? value : value.toFixed(1)) + " " + units[unit]
+const text = Number.isInteger(value) ? String(value) : value.toFixed(1)
+return text.replace("-", "\N{MINUS SIGN}") + " " + units[unit]
 """
 
 _DATES = DatetimeTickFormatter(
@@ -175,6 +177,22 @@ def _count_amounts(measure: Measure) -> Mapping[str, Ticker | TickFormatter]:
         "ticker": BasicTicker(desired_num_ticks=2, num_minor_ticks=0, min_interval=1),
         "formatter": NumeralTickFormatter(format="0,0.[0] a"),
     }
+
+
+def find_ticks(bottom: float, top: float, measure: Measure) -> list[float]:
+    """Zero, and on each side of it that has room for a label the largest round number."""
+    room = (top - bottom) * 0.2
+    below = [-_round_down(-bottom, measure)] if -bottom > room else []
+    above = [_round_down(top, measure)] if top > room else []
+    return [*below, 0.0, *above]
+
+
+def _round_down(value: float, measure: Measure) -> float:
+    """The largest power of two, of bytes, or 1, 2 or 5 with zeros that is not larger."""
+    if measure == "bytes":
+        return float(2 ** floor(log2(value)))
+    unit = 10 ** floor(log10(value))
+    return float(next(step * unit for step in (5, 2, 1) if step * unit <= value))
 
 
 AXIS_TITLES: Mapping[Axis, str] = {"time": "Committed (UTC)", "version": "Version"}

@@ -155,19 +155,41 @@ def find_events(commits: Commits) -> dict[str, Flags]:
     }
 
 
-def build_events(commits: Commits, inside: Flags) -> dict[str, object]:
-    """What changed the table itself, in the lane `EVENTS`: one mark for each commit, in the shape
-    of the first of its kinds, for shapes on top of each other cannot be told apart."""
+def build_events(commits: Commits, low: float, high: float) -> dict[str, object]:
+    """What changed the table itself, in the lane `EVENTS`: one mark for commits that are as near
+    as a mark is wide, in the shape of the first of their kinds, for shapes on top of each other
+    cannot be told apart."""
     found = find_events(commits)
-    chosen = thin_out(np.flatnonzero(np.logical_or.reduce(list(found.values())) & inside))
-    kinds = [[kind for kind, flags in found.items() if flags[at]] for at in chosen]
+    inside = (commits.x >= low) & (commits.x <= high)
+    chosen = np.flatnonzero(np.logical_or.reduce(list(found.values())) & inside)
+    groups: list[list[int]] = []
+    begun = -np.inf
+    for at, place in zip(chosen.tolist(), commits.x[chosen].tolist(), strict=True):
+        if place - begun <= (high - low) / EVENTS_BESIDE:
+            groups[-1].append(at)
+        else:
+            groups.append([at])
+            begun = place
+    kinds = [[kind for kind, flags in found.items() if flags[group].any()] for group in groups]
     return {
-        "x": [float(commits.x[at]) for at in chosen],
-        "y": [EVENTS] * len(chosen),
+        "x": [float(commits.x[group[0]]) for group in groups],
+        "y": [EVENTS] * len(groups),
         "shape": [_SHAPES[some[0]] for some in kinds],
-        "what": [format_count(int(commits.version[at])) for at in chosen],
+        "what": [", ".join(_listed(commits, group)) for group in groups],
         "kind": [", ".join(some) for some in kinds],
     }
+
+
+EVENTS_BESIDE = 40
+"""Marks that have room beside each other: each is 9 px wide, and a plot 400 to 900."""
+
+_VERSIONS_NAMED = 4
+
+
+def _listed(commits: Commits, group: list[int]) -> list[str]:
+    names = [format_count(int(commits.version[at])) for at in group]
+    more = len(names) - _VERSIONS_NAMED
+    return names if more <= 0 else [*names[:_VERSIONS_NAMED], f"and {more:,} more"]
 
 
 def build_compactions(

@@ -15,6 +15,7 @@ from bokeh.models import (
     ColumnDataSource,
     DataRange1d,
     FactorRange,
+    FixedTicker,
     GlyphRenderer,
     HoverTool,
     NumeralTickFormatter,
@@ -39,6 +40,7 @@ from widgets.figures._plots import (
     build_shared,
     build_tooltip,
     dress_axis,
+    find_ticks,
     share_axis,
 )
 from widgets.figures.commits import (
@@ -192,7 +194,7 @@ def fill_view(plot: Timeline, history: History) -> None:
     )
     sources["checkpoints"].data = build_points(commits, commits.checkpoint & inside, CHECKPOINTS)
     sources["compactions"].data = build_compactions(commits, history.compactions, low, high)
-    sources["events"].data = build_events(commits, inside)
+    sources["events"].data = build_events(commits, low, high)
     sources["problems"].data = build_points(commits, commits.problem & inside, None)
     _arrange_lanes(plot, history)
     _fill_flow(plot, history, low, high)
@@ -247,6 +249,7 @@ def _fill_flow(plot: Timeline, history: History, low: float, high: float) -> Non
     if len(changes.left):
         top, bottom = float(changes.added.max()), float(changes.removed.min())
         plot.flow.y_range.update(start=bottom * 1.1 or -top * 0.05, end=top * 1.1 or 1.0)
+        plot.flow.yaxis[0].ticker.ticks = find_ticks(bottom, top, plot.measure)
 
 
 def _amounts(values: Floats, measure: Measure) -> list[str]:
@@ -364,7 +367,9 @@ def _flow_figure(
         shared, f"{measure.capitalize()} added and removed over time", height=82,
         x_range=x_range, x_axis_type=None, y_range=Range1d(-1, 1), tools=_moving(),
     )  # fmt: skip
-    plot.yaxis[0].update(axis_label="Change", **shared.amounts)
+    # where none of a ticker's round numbers fits, zero would stand alone
+    ticks = FixedTicker(ticks=[0])
+    plot.yaxis[0].update(axis_label="Change", **{**shared.amounts, "ticker": ticks})
     bars = []
     for side, colour in (("added", palette.added), ("removed", palette.removed)):
         bar = Quad(

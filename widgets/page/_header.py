@@ -118,12 +118,13 @@ class HeaderView:
             '<div class="dx-line-of-table"><h1 title="{}">{}</h1>{}{}{}</div>',
             cut(name, 400),
             cut(name, 200),
-            self._render_versions(),
+            self._render_versions(overview.uri),
             self._render_health(),
             _render_place(overview.uri),
         )
 
-    def _render_versions(self) -> Markup:
+    def _render_versions(self, uri: str) -> Markup:
+        """The picker; where the line has no room for the place, its menu has it."""
         version, latest = self._state.version, self._state.latest
         if version is None or latest is None:
             return NOTHING
@@ -135,7 +136,8 @@ class HeaderView:
             '><span class="dx-short">Version </span>{}{}</summary>'
             '<div class="dx-menu-box"><input type="text" inputmode="numeric" data-do="version" '
             'data-when="enter" data-as="picker" value="" placeholder="0 to {}, then Enter" '
-            'aria-label="Go to version" autocomplete="off"><ul>{}</ul></div></details>{}</div>',
+            'aria-label="Go to version" autocomplete="off"><ul>{}</ul>'
+            '<div class="dx-place-below">{}</div></div></details>{}</div>',
             _render_step("-1", "Older version", "dx-previous", is_last=version == 0),
             format_count(version),
             ", the latest" if is_latest else "",
@@ -143,6 +145,7 @@ class HeaderView:
             mark,
             format_count(latest),
             join(self._render_choice(number) for number in _offered(version, latest)),
+            render_snippet("dx-place-below", cut(uri, 2000), "Where the table lies"),
             _render_step("1", "Newer version", "dx-next", is_last=is_latest),
         )
 
@@ -158,7 +161,7 @@ class HeaderView:
         health = self._state.health
         word = HEALTH_WORDS.get(health, PENDING)
         inner = html(
-            '<i class="dx-dot dx-tone-{}"></i><span class="dx-short">{}</span>',
+            '<i class="dx-dot dx-tone-{}"></i>{}',
             SEVERITY_TONES.get(health, "none"),
             word,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,7 +19,7 @@ from widgets.page.navigation import Navigation
 from widgets.screens.start.view import Picker, StartView
 from widgets.served._page_template import build_template
 from widgets.session.page_services import PageServices
-from widgets.session.work import unexpected
+from widgets.session.work import change_first, unexpected
 from widgets.state import (
     ADDRESSED,
     LISTED,
@@ -87,8 +88,9 @@ def build_page(services: PageServices, person: str | None = None) -> pn.Template
             "bar": bar,
         }
     )
-    state.dark = _begins_dark()
+    state.dark = bool(_reads_dark(current_request()))
     bar.keep_theme(state, services.runner.post)
+    _keep_until_taken_up(current_document(), state)
     state.param.watch(write_address, [*ADDRESSED, "opening"])
     pn.state.on_session_destroyed(lambda _: explorer.close())
     pn.state.on_session_destroyed(lambda _: start.close())
@@ -152,11 +154,31 @@ def _asked_for() -> str:
     )  # fmt: skip
 
 
-def _begins_dark() -> bool:
-    """What the browser's cookie says; without one, the page tells when it is there."""
-    request = current_request()
+_not_taken_up: dict[Document, PageState] = {}
+"""What the pages show that no browser has drawn yet."""
+
+
+def _keep_until_taken_up(document: Document, state: PageState) -> None:
+    def forget(_: object) -> None:
+        _not_taken_up.pop(document, None)
+
+    _not_taken_up[document] = state
+    pn.state.on_session_destroyed(forget)
+
+
+def paint_first(document: Document, request: Any) -> None:
+    """Have a page in the colours of its browser before that draws it: what asks for the page on a
+    first visit says nothing of them, and the socket that comes next does, since the head of the
+    page has them in a cookie by then. Where there is no cookie, the page tells when it is there."""
+    state, is_dark = _not_taken_up.pop(document, None), _reads_dark(request)
+    if state is not None and is_dark is not None and is_dark != state.dark:
+        change_first(document, partial(setattr, state, "dark", is_dark))
+
+
+def _reads_dark(request: Any) -> bool | None:
+    """Whether the cookie of a browser says dark; None without one."""
     cookie = None if request is None else request.cookies.get(THEME_COOKIE)
-    return cookie is not None and cookie.value in {"dark", "dark-chosen"}
+    return None if cookie is None else cookie.value in {"dark", "dark-chosen"}
 
 
 def current_request() -> Any:

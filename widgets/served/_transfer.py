@@ -29,6 +29,7 @@ from tornado.httputil import HTTPServerRequest
 from tornado.web import Application, GZipContentEncoding
 
 from widgets.served._page_template import TITLE
+from widgets.served._session_page import paint_first
 from widgets.session.work import wait_for_answers
 
 WEBSOCKET_LEVEL = 4
@@ -168,14 +169,15 @@ class PageInTwoParts(DocHandler):
 
 
 class PatientSocket(WSHandler):
-    """Takes a browser up once the page that it will be sent has its first answers, which mostly
-    are there or come at once. What comes a moment later has to wait until the browser has drawn
-    the page without it, and is drawn after that."""
+    """Takes a browser up once the page that it will be sent has its colours and its first answers,
+    which mostly are there or come at once. What comes a moment later has to wait until the browser
+    has drawn the page without it, and is drawn after that."""
 
     async def _async_open(self, token: str) -> None:
         with suppress(ProtocolError):  # a session that there is not, or not yet
             session = self.application_context.get_session(get_session_id(token))
             if session.connection_count == 0:
+                paint_first(session.document, self.request)
                 await wait_for_answers(session.document, _LONGEST_FOR_ANSWERS)
         await super()._async_open(token)
 

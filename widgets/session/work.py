@@ -258,6 +258,11 @@ class BackgroundRunner:
         """Whether work is under way."""
         return self._under_way > 0
 
+    def change_first(self, change: Callable[[], None]) -> None:
+        """See `change_first`."""
+        self._under_way += 1
+        self.post(partial(self._end, change))
+
     def run(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
         """See `Runner.run`."""
         self._under_way += 1
@@ -343,6 +348,13 @@ async def wait_for_answers(document: Document, seconds: float) -> None:
             return
         del runner  # nobody waits for a page that is given back
         await asyncio.sleep(0.005)
+
+
+def change_first(document: Document, change: Callable[[], None]) -> None:
+    """Make a change that the browser of a document is not to see the page without."""
+    runner = _runners.get(document)
+    if runner is not None:
+        runner.change_first(change)
 
 
 def _change_at_once(change: Callable[[], None]) -> None:

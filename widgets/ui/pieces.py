@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from explorer.errors import Problem
 from widgets.markup import NOTHING, Markup, esc, html, join
@@ -90,13 +91,21 @@ def _render_notice(notice: Notice, button: Markup) -> Markup:
 def render_detail_head(key: str, heading: Markup, hint: Markup = NOTHING) -> Markup:
     """The head of what is shown of the row `key` of a list, with a button that closes it."""
     return html(
-        '<div class="dx-head" data-reveal="{}">{}<span class="dx-hint">{}</span>'
+        '<div class="dx-head" data-detail="{}">{}<span class="dx-hint">{}</span>{}'
         '<button type="button" class="dx-icon dx-close" data-do="close" data-value="" '
         'aria-label="Close" title="Close"></button></div>',
         key,
         heading,
         hint,
+        BACK_TO_LIST,
     )
+
+
+BACK_TO_LIST: Final = html(
+    '<button type="button" class="dx-back" data-back aria-label="Back to the list" '
+    'title="Back to the list">List</button>'
+)
+"""Leads from a detail to its row, where the page is too narrow for both beside each other."""
 
 
 def render_problem(problem: Problem) -> Markup:

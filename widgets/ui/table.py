@@ -18,7 +18,7 @@ PAGE_ROWS = 25
 class Column:
     """A column; `label` is ours, never a table's; where it ends in "(UTC)", its times can be shown
     by the clock of whoever reads. A `wide` one is left out where
-    the page is narrow; one that `wraps` holds sentences."""
+    the table has little room; one that `wraps` holds sentences."""
 
     key: str
     label: str
@@ -104,6 +104,12 @@ def render_pager(noun: str, offset: int, total: int, limit: int = PAGE_ROWS) -> 
     shown = f"{format_count(offset + 1)}\N{EN DASH}{format_count(last)}"
     text = f"{shown} of {format_many(total, noun.removesuffix('s'))}"
     return html('<nav class="dx-pager" aria-label="Pages"><span>{}</span>{}</nav>', text, drawn)
+
+
+def render_above_list(*parts: Markup) -> Markup:
+    """A line above a list whose rows open a detail: its pager and its commands. What was chosen
+    is then the next stop of the Tab key after the rows."""
+    return html('<div class="dx-above-list">{}</div>', join(parts))
 
 
 def _render_header(column: Column, sort: tuple[str, bool] | None) -> Markup:

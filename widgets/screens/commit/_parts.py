@@ -22,6 +22,7 @@ from widgets.text import (
 )
 from widgets.theme import lane_of
 from widgets.ui.pieces import (
+    BACK_TO_LIST,
     render_badge,
     render_definitions,
     render_section,
@@ -72,7 +73,7 @@ def render_commit_head(version: int, latest: int, *, is_alone: bool) -> Markup:
     newer = NOTHING if version < latest else html(" disabled")
     way, place = ("Beside the timeline", "timeline") if is_alone else ("Open alone", "commit")
     return html(
-        '<header class="dx-commit-head"><span>Commit</span>'
+        '<header class="dx-commit-head"{}><span>Commit</span>{}'
         '<button type="button" data-do="place" data-value="{}">{}</button>'
         '<span class="dx-steps">'
         '<button type="button" class="dx-icon dx-previous" data-do="step" data-value="-1" '
@@ -81,6 +82,8 @@ def render_commit_head(version: int, latest: int, *, is_alone: bool) -> Markup:
         '<button type="button" class="dx-icon dx-next" data-do="step" data-value="1" '
         'data-key="ArrowRight" aria-label="Newer commit" title="Newer (right arrow key)"{}>'
         "</button></span></header>",
+        NOTHING if is_alone else html(' data-detail="{}"', str(version)),
+        NOTHING if is_alone else BACK_TO_LIST,
         place,
         way,
         older,

@@ -28,15 +28,15 @@ from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
 from widgets.ui.records import read_records
-from widgets.ui.table import Cell, Column, Row, render_table
+from widgets.ui.table import Cell, Column, Row, render_above_list, render_table
 
 COLUMNS = (
     Column(key="version", label="Version", align="right", sortable=True),
     Column(key="timestamp", label="Committed (UTC)"),
     Column(key="operation", label="Operation"),
     Column(key="user", label="User"),
+    Column(key="rows", label="Rows", align="right", sortable=True),
     Column(key="files", label="Files", align="right", sortable=True),
-    Column(key="rows", label="Rows", align="right", sortable=True, wide=True),
     Column(key="bytes", label="Size change", align="right", sortable=True),
 )
 
@@ -120,9 +120,8 @@ class CommitsView:
         table = render_table(
             "Commits", COLUMNS, rows, sort=self._sort, empty="No commit matches the filter."
         )
-        self._table.html = html('<div class="dx-commits">{}</div>', table) + self._pages.render(
-            len(shown)
-        )
+        pager = render_above_list(self._pages.render(len(shown)))
+        self._table.html = html('{}<div class="dx-commits">{}</div>', pager, table)
         commands = view_commands("timeline", self._state.table, self._state.version or 0)
         self.copy_as.html = render_copy_as("timeline", commands)
 
@@ -159,8 +158,8 @@ def _row(entry: dict[str, object], selected: int | None) -> Row:
                 lane=lane_of(operation if isinstance(operation, str) else None),
             ),
             _text_cell(entry["user_name"]),
-            _change_cell(entry["files_added"], entry["files_removed"]),
             _change_cell(entry["rows_added"], entry["rows_removed"]),
+            _change_cell(entry["files_added"], entry["files_removed"]),
             Cell(
                 text=format_signed_bytes(change),
                 title=None if change is None else f"{format_signed(change)} bytes",

@@ -28,7 +28,7 @@ from widgets.ui.exports import build_frame
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_detail_head, render_problem_below
 from widgets.ui.plan_navigation import open_plan_form
-from widgets.ui.table import render_table
+from widgets.ui.table import render_above_list, render_table
 from widgets.ui.view import AtVersion, Pane, Request, View, Words, at_version
 
 PAGE = 50
@@ -108,10 +108,14 @@ class EnginesView:
             for row in found[offset : offset + limit]
         ]
         return html(
-            '<div class="dx-engines">{}</div>{}{}',
+            '{}<div class="dx-engines">{}</div>',
+            render_above_list(
+                render_copy_as(
+                    "engines", view_commands("engines", asked.service.uri, asked.version)
+                ),
+                pages.render(len(found)),
+            ),
             render_table("Engines", COLUMNS, rows, empty="No engine matches."),
-            pages.render(len(found)),
-            render_copy_as("engines", view_commands("engines", asked.service.uri, asked.version)),
         )
 
     def _render_detail(self, _: AtVersion, answer: EngineAnswer, __: Pages) -> Markup:

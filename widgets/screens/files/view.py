@@ -29,7 +29,7 @@ from widgets.ui.exports import EXPORT_BUTTONS, convert
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_detail_head, render_problem_below
 from widgets.ui.records import read_records
-from widgets.ui.table import PAGE_ROWS, render_pager, render_table
+from widgets.ui.table import PAGE_ROWS, render_above_list, render_pager, render_table
 from widgets.ui.view import Pane, Request, View, Words
 
 EVERY_FILE = 2**31
@@ -109,7 +109,11 @@ class FilesView:
         query = asked.query
         rows = [build_file_row(entry, self._state.file) for entry in read_records(page.rows)]
         return html(
-            "{}{}{}",
+            "{}{}",
+            render_above_list(
+                render_copy_as("files", view_commands("files", asked.service.uri, query.version)),
+                render_pager("files", query.offset, page.total),
+            ),
             render_table(
                 "Files of the version",
                 COLUMNS,
@@ -119,8 +123,6 @@ class FilesView:
                 if query.contains
                 else "This version holds no files.",
             ),
-            render_pager("files", query.offset, page.total),
-            render_copy_as("files", view_commands("files", asked.service.uri, query.version)),
         )
 
 

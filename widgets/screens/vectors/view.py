@@ -27,7 +27,7 @@ from widgets.ui.pieces import render_key_figures
 from widgets.ui.plan_links import render_step_link
 from widgets.ui.plan_navigation import open_plan
 from widgets.ui.records import read_records
-from widgets.ui.table import render_table
+from widgets.ui.table import render_above_list, render_table
 from widgets.ui.view import AtVersion, Pane, Request, View, Words, at_version
 
 _SORTABLE = {column.key for column in DENSITY_COLUMNS if column.sortable}
@@ -95,13 +95,12 @@ class VectorsView:
             ),
         }
         return html(
-            '{}{}{}{}<div class="dx-buttons">{}</div>{}',
+            '{}{}<div class="dx-buttons">{}</div>{}{}',
             lead,
             render_key_figures(vector_figures(vectors)),
-            render_table("Files with a deletion vector", DENSITY_COLUMNS, rows, sort=self._sort),
-            pages.render(total),
             _PURGE,
-            render_copy_as("vectors", commands),
+            render_above_list(render_copy_as("vectors", commands), pages.render(total)),
+            render_table("Files with a deletion vector", DENSITY_COLUMNS, rows, sort=self._sort),
         )
 
 

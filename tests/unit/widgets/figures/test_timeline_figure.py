@@ -10,7 +10,8 @@ import pytest
 from bokeh.models import BoxSelectTool, HoverTool, PanTool
 
 from tests.unit.widgets.screens.commits.test_commits import commit, frame, grown
-from widgets.figures.commits import build_live, read_commits
+from widgets.figures._plots import find_ticks
+from widgets.figures.commits import Measure, build_live, read_commits
 from widgets.figures.marks import CHECKPOINTS, build_events
 from widgets.figures.timeline import (
     History,
@@ -52,9 +53,31 @@ def test_one_commit_has_one_mark_among_the_changes_however_much_it_changed() -> 
     for name in ("has_protocol", "has_metadata"):
         rows = rows.append_column(name, both)
     commits = read_commits(rows)
-    found = build_events(commits, np.ones(2, dtype=np.bool_))
+    found = build_events(commits, *commits.bounds())
     assert found["what"] == ["0", "1"]
     assert found["kind"] == ["protocol, properties"] * 2
+    low, high = commits.bounds()
+    # where they are nearer to each other than a mark is wide, they have one
+    found = build_events(commits, low - 100 * (high - low), high)
+    assert found["what"] == ["0, 1"]
+    assert found["shape"] == ["triangle"]
+    assert found["kind"] == ["protocol, properties"]
+
+
+@pytest.mark.parametrize(
+    ("bottom", "top", "measure", "ticks"),
+    [
+        (-850 * 1024, 520 * 1024, "bytes", [-512 * 1024, 0, 512 * 1024]),
+        (-10, 900, "bytes", [0, 512]),
+        (-740.0, 0, "rows", [-500, 0]),
+        (0, 3, "files", [0, 2]),
+        (0, 0, "rows", [0]),
+    ],
+)
+def test_the_axis_of_changes_has_a_scale_on_each_side_that_has_room(
+    bottom: float, top: float, measure: Measure, ticks: list[float]
+) -> None:
+    assert find_ticks(bottom, top, measure) == ticks
 
 
 def test_every_plot_names_its_axes_and_tells_what_lies_under_the_pointer() -> None:

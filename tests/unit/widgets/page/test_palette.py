@@ -81,7 +81,7 @@ def test_columns_and_files_are_found_by_a_part_of_their_name(page: Page) -> None
     assert files == ["31.parquet"]
     say(page, "file", files[0])
     assert (page.state.view, page.state.file) == ("files", "31.parquet")
-    assert 'class="dx-head" data-reveal="31.parquet"' in page.html
+    assert 'class="dx-head" data-detail="31.parquet"' in page.html
 
 
 def test_one_letter_looks_for_nothing(page: Page) -> None:
