@@ -271,13 +271,14 @@ const offset_text = (at) => {
   return `UTC${minutes < 0 ? "\u2212" : "+"}${two(Math.floor(size / 60))}:${two(size % 60)}`
 }
 
-const MOMENT = /\b(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d)?)(\.\d+)? UTC\b/g
-const AS_WRITTEN = ".dx-grid, .dx-mono, code, pre, textarea, time"
+const MOMENT = /\b(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d)?)(\.\d+)? UTC(?![\w+\-\u2212])/g
+const AS_WRITTEN = ".dx-grid, .dx-mono, .dx-quote, code, pre, textarea, time"
 const moments = new WeakMap()  // a node of text: what it says in UTC, and what is shown
 
 const localized = (text) => text.replace(MOMENT, (written, day, clock, fraction = "") => {
   const at = new Date(`${day}T${clock}Z`)
-  return isNaN(at) ? written : `${local_text(at, clock.length > 5)}${fraction} ${offset_text(at)}`
+  const is_one = !isNaN(at) && at.toISOString().startsWith(`${day}T${clock}`)  // not 31 February
+  return !is_one ? written : `${local_text(at, clock.length > 5)}${fraction} ${offset_text(at)}`
 })
 
 let was_local = false

@@ -73,7 +73,7 @@ class StateReader:
         def failed(_: Problem) -> None:
             done("unknown")
 
-        self.runner.when_drawn(
+        self.runner.when_idle(
             lambda: self.runner.run(lambda: read_health_word(self.service), done, failed)
         )
 

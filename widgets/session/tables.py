@@ -11,12 +11,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
 import explorer.inspect as look
 from explorer.errors import DeltaError, Problem, UnsupportedError
+from explorer.inspect.commits.timed_listing import TimedListing, list_with_times
 from explorer.log.folder.listing import LogListing
 from explorer.log.folder.segment import newest_named
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
@@ -111,10 +112,6 @@ class FileDetails:
     columns: Mapping[FieldNames, FieldNames] = field(default_factory=dict)
 
 
-MANY_COMMITS: Final = 4_096
-"""So many take longer to be read than a person waits for a part of them."""
-
-
 class _Kept(Generic[K, V]):
     """The answers used last, each computed once even when two threads ask; while one is being
     computed, the others are given all the same."""
@@ -151,14 +148,13 @@ class _Kept(Generic[K, V]):
                 del self._under_way[key]
             mine.set()
 
-    def wait(self, cancel: Cancel | None) -> None:
+    def wait(self, cancel: Cancel) -> None:
         """Wait until what is being computed now has been."""
         with self._lock:
             theirs = list(self._under_way.values())
         for one in theirs:
             while not one.wait(_WAIT_SECONDS):
-                if cancel is not None:
-                    cancel.check()
+                cancel.check()
 
     def held(self) -> list[V]:
         """The answers that are there."""
@@ -311,14 +307,28 @@ class TableService:
         self._grown()
         return snapshot
 
+    def list_times(self) -> TimedListing:
+        """The log as it is now, with the times of its commits, for `read_timeline`."""
+        return list_with_times(self._table.store)
+
     def read_timeline(
-        self, first: int, last: int, progress: ProgressCallback | None, cancel: Cancel | None
+        self,
+        first: int,
+        last: int,
+        progress: ProgressCallback | None,
+        cancel: Cancel | None,
+        listed: TimedListing | None = None,
     ) -> pa.Table:
-        """The commits from `first` to `last`, newest first."""
-        if last - first >= MANY_COMMITS:
-            # two threads that read the same files take many times as long as one after the other
-            self._snapshots.wait(cancel)
-        return look.timeline(self._table, first=first, last=last, progress=progress, cancel=cancel)
+        """The commits from `first` to `last`, newest first; `listed` is for who reads several
+        parts."""
+        return look.timeline(
+            self._table, first=first, last=last, listed=listed, progress=progress, cancel=cancel
+        )
+
+    def wait_for_states(self, cancel: Cancel) -> None:
+        """Wait until the states that are being read now have been: two threads that read the same
+        long log take many times as long as one after the other."""
+        self._snapshots.wait(cancel)
 
     def read_commit(self, version: int) -> Mapping[str, Any]:
         """What the commit says of itself."""

@@ -38,7 +38,6 @@ LOG = logging.getLogger(__name__)
 WORKERS = 8
 """Reads wait for stores more than they compute; eight sessions' clicks go side by side."""
 
-A = TypeVar("A")
 T = TypeVar("T")
 Done = Callable[[T], None]
 Failed = Callable[[Problem], None]
@@ -142,10 +141,14 @@ class Runner(Protocol):
         ...
 
     def when_drawn(self, begin: Callable[[], None]) -> None:
-        """Call `begin`, which begins what can wait until the page has been drawn once, and nothing
-        that takes long is under way, for some seconds at most: threads of Python that read the
-        same long log at once take many times as long as one after the other. At once where
-        nothing is to be waited for. To be called where the page may be changed."""
+        """Call `begin`, which begins what can wait until the page has been drawn once; at once
+        where it has been. To be called where the page may be changed."""
+        ...
+
+    def when_idle(self, begin: Callable[[], None]) -> None:
+        """As `when_drawn`, of what nobody has asked for: it also waits until nothing that takes
+        long is under way, for some seconds at most. Threads of Python that read the same long
+        log at once take many times as long as one after the other."""
         ...
 
     @property
@@ -231,7 +234,8 @@ class BackgroundRunner:
         self._document = document
         self._loop = IOLoop.current()
         self._held: list[Callable[[], None]] | None = []
-        self._begun_later: list[Callable[[], None]] = []
+        self._until_drawn: list[Callable[[], None]] = []
+        self._until_idle: list[Callable[[], None]] = []
         self._under_way = 0
         self._long_under_way = 0
         _runners[document] = ref(self)
@@ -241,12 +245,13 @@ class BackgroundRunner:
         """The browser has drawn the page: make the changes that were held back, and begin what
         could wait."""
         held, self._held = self._held or [], None
-        for change in held:
+        waited, self._until_drawn = self._until_drawn, []
+        for change in (*held, *waited):
             self._announce(change)
-        if self._begun_later and self._long_under_way:
-            self.post_later(LONGEST_HELD, self._begin_later)
-        elif self._begun_later:
-            self._announce(self._begin_later)
+        if self._until_idle and self._long_under_way:
+            self.post_later(LONGEST_HELD, self._begin_idle)
+        elif self._until_idle:
+            self._announce(self._begin_idle)
 
     def prepare(self) -> None:
         """Make ready what the browser is sent first; to be called before the page is built."""
@@ -272,8 +277,12 @@ class BackgroundRunner:
         """See `Runner.run_long`."""
         self._under_way += 1
         self._long_under_way += 1
-        job = partial(self._run, work, self._ending_long(done), self._ending_long(failed))
-        threading.Thread(target=job, name=_LONG, daemon=True).start()
+
+        def run() -> None:
+            change = attempt(work, done, failed)
+            self.post(partial(self._end_long, change))
+
+        threading.Thread(target=run, name=_LONG, daemon=True).start()
 
     def run_planning(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
         """See `Runner.run_planning`."""
@@ -288,21 +297,18 @@ class BackgroundRunner:
         self._under_way -= 1
         change()
 
-    def _ending_long(self, change: Callable[[A], None]) -> Callable[[A], None]:
-        def end(answer: A) -> None:
-            self._long_under_way -= 1
-            try:
-                change(answer)
-            finally:
-                if self._held is None and not self._long_under_way:
-                    self._begin_later()
+    def _end_long(self, change: Callable[[], None]) -> None:
+        self._long_under_way -= 1
+        try:
+            self._end(change)
+        finally:
+            if self._held is None and not self._long_under_way:
+                self._begin_idle()
 
-        return end
-
-    def _begin_later(self) -> None:
-        waited, self._begun_later = self._begun_later, []
+    def _begin_idle(self) -> None:
+        waited, self._until_idle = self._until_idle, []
         for begin in waited:
-            begin()
+            self._announce(begin)
 
     def post(self, change: Callable[[], None]) -> None:
         """See `Runner.post`; a page that was closed meanwhile is left alone."""
@@ -315,12 +321,19 @@ class BackgroundRunner:
 
     def when_drawn(self, begin: Callable[[], None]) -> None:
         """See `Runner.when_drawn`; a page without a browser never draws."""
+        if self._held is None:
+            begin()
+        else:
+            self._until_drawn.append(begin)
+
+    def when_idle(self, begin: Callable[[], None]) -> None:
+        """See `Runner.when_idle`."""
         if self._held is None and not self._long_under_way:
             begin()
             return
-        self._begun_later.append(begin)
+        self._until_idle.append(begin)
         if self._held is None:
-            self.post_later(LONGEST_HELD, self._begin_later)
+            self.post_later(LONGEST_HELD, self._begin_idle)
 
     def _announce(self, change: Callable[[], None]) -> None:
         # what was held back once keeps the rest behind it
@@ -352,8 +365,8 @@ async def wait_for_answers(document: Document, seconds: float) -> None:
 
 def change_first(document: Document, change: Callable[[], None]) -> None:
     """Make a change that the browser of a document is not to see the page without."""
-    runner = _runners.get(document)
-    if runner is not None:
+    known = _runners.get(document)
+    if known is not None and (runner := known()) is not None:
         runner.change_first(change)
 
 
@@ -422,6 +435,7 @@ class InlineRunner:
         change()
 
     when_drawn = post
+    when_idle = post
 
 
 def in_order() -> AbstractContextManager[None]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from explorer.errors import DeltaError
 from explorer.inspect.commits._commit_summary import CommitSummary, parse_summary
 from explorer.inspect.commits.commit_lines import read_commits
-from explorer.inspect.commits.timed_listing import TimedListing, listed_up_to
+from explorer.inspect.commits.timed_listing import TimedListing, list_with_times
 from explorer.inspect.frames import Column, build_batch, schema_of
 from explorer.log.actions.columns import TIME, bool_column, int64_column, string_column, time_column
 from explorer.progress import Cancel, ProgressCallback, Watch
@@ -49,17 +49,19 @@ _PROGRESS_BYTES = 4 * 2**20
 """Few commits may be long ones."""
 
 
-def timeline(
+def timeline(  # noqa: PLR0913 - one name for each thing that can be set
     table: Table,
     *,
     first: int | None = None,
     last: int | None = None,
     only: Collection[int] | None = None,
+    listed: TimedListing | None = None,
     progress: ProgressCallback | None = None,
     cancel: Cancel | None = None,
 ) -> pa.Table:
     """One row per commit file of the versions `first` to `last`, newest first; of these
-    versions only those in `only`, where that is given.
+    versions only those in `only`, where that is given. Who reads a long history part by part
+    gives what was `listed` of it (`list_with_times`), which takes long by itself.
 
     What a commit does not record is null, never 0; how files, bytes and rows are
     counted stands in `explorer.inspect.commits._commit_summary`. `timestamp` is the
@@ -70,7 +72,7 @@ def timeline(
     of commits with metadata apart. A commit that cannot be read has a row whose `problem` says
     why.
     """
-    found = listed_up_to(table, last)
+    found = list_with_times(table.store) if listed is None else listed
     versions = [
         version
         for version in reversed(found.listing.commits)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from explorer.errors import NotFoundError
 from explorer.log.commits.commit_info import monotonic
 from explorer.log.folder.listing import LogListing, build_listing
 from explorer.protocol.filenames import LOG_FOLDER, parse_commit_version, render_commit_path
@@ -44,59 +42,28 @@ def list_with_times(store: ReadStore) -> TimedListing:
     )
 
 
-_RECENT_SECONDS = 30.0
-"""A long history is read a window at a time; commits that are cleaned up meanwhile are told of as
-they are where they go between listing and reading."""
-
-
 class _ListedTimes:
     """The times of the logs that were listed last, so that asking for one commit after
-    the other, or for a history part by part, lists each log once: a commit's time depends on
-    those before it alone."""
+    the other lists each log once: a commit's time depends on those before it alone."""
 
     def __init__(self) -> None:
-        self._held: WeakKeyDictionary[Table, tuple[TimedListing, float]] = WeakKeyDictionary()
+        self._held: WeakKeyDictionary[Table, TimedListing] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
     def of(self, table: Table, version: int) -> int:
         """`TimedListing.file_times` of one version, whose commit must be there."""
         now = table.store.stat(render_commit_path(version)).modified_ms
         with self._lock:
-            held, _ = self._held.get(table, (None, 0.0))
+            held = self._held.get(table)
         # another time of the file: the table was created again
         if held is None or held.modified.get(version) != now:
-            held = self.list(table)
+            held = list_with_times(table.store)
+            with self._lock:
+                self._held[table] = held
         return held.file_times[version]
-
-    def list(self, table: Table) -> TimedListing:
-        """A listing of now, which is kept."""
-        begun = time.monotonic()
-        found = list_with_times(table.store)
-        with self._lock:
-            self._held[table] = found, begun
-        return found
-
-    def up_to(self, table: Table, last: int | None) -> TimedListing:
-        """A listing of now, or one of some seconds ago that has the commit `last` as it is."""
-        with self._lock:
-            held, begun = self._held.get(table, (None, 0.0))
-        if held is None or last is None or time.monotonic() - begun > _RECENT_SECONDS:
-            return self.list(table)
-        written = held.modified.get(last)
-        try:
-            is_same = table.store.stat(render_commit_path(last)).modified_ms == written
-        except NotFoundError:
-            is_same = False
-        return held if is_same else self.list(table)
 
 
 _LISTED = _ListedTimes()
-
-
-def listed_up_to(table: Table, last: int | None) -> TimedListing:
-    """The log as it is, or as it was some seconds ago where the commit of `last` was there then and
-    is the same: all commits up to it, unless they have been cleaned up since."""
-    return _LISTED.up_to(table, last)
 
 
 def file_time(table: Table, version: int) -> int:

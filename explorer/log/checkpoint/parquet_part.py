@@ -8,7 +8,6 @@ another way then: an older checkpoint, or the commits.
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -120,8 +119,8 @@ class ParquetPart:
             return
         sidecars = 0
         with self._open(range(self.metadata.num_row_groups), [*leaves]) as file:
-            held = (group for group in self.groups if self._may_hold(file, group, leaves))
-            for at in itertools.chain.from_iterable(held):
+            # each by itself: a column with too many values would hide what stands in the next one
+            for at in range(self.metadata.num_row_groups):
                 for action in self._read_small(file, at, leaves):
                     sidecars += "sidecar" in action
                     if sidecars > MOST_SIDECARS:
@@ -150,20 +149,6 @@ class ParquetPart:
                     raise unusable(self.path, f"it has no column {leaf}")
                 del leaves[name]
         return leaves
-
-    def _may_hold(self, file: ParquetReader, group: range, leaves: Mapping[str, str]) -> bool:
-        """Whether any of some row groups may hold one of the actions that are few; of a single
-        one reading tells as well."""
-        if len(group) == 1:
-            return True
-        with unusable_if_unreadable(self.path):
-            places = self.stored.leaves(self.metadata.schema, [*leaves.values()])
-            # of one call in which row group a value is cannot be told, and need not be
-            found = file.read_groups(group, places, use_threads=True)
-            if found.num_rows != sum(self._rows_at(at) for at in group):
-                raise unusable(self.path, _TOO_FEW)
-            held = (pc.struct_field(found.column(name), _WITNESS[name]) for name in leaves)
-            return any(values.null_count < len(values) for values in held)
 
     def _read_small(
         self, file: ParquetReader, at: int, leaves: Mapping[str, str]

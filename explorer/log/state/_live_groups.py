@@ -140,16 +140,25 @@ class LaterColumns:
     def read(self, rows: slice, mask: pa.ChunkedArray | None, name: str) -> pa.ChunkedArray:
         """Those of `rows` that the mask keeps, all where that is None."""
         with self._lock:
-            if name not in self._held or self._held[name][1] > rows.start:
-                pieces = self._stream(name)
-                self._held[name] = pieces, 0, next(pieces)
-            pieces, start, held = self._held[name]
-            while (end := start + len(held)) < rows.stop:
-                more = next(pieces)
-                if end <= rows.start:
-                    start, held = end, more
-                else:
-                    held = pa.chunked_array([*held.chunks, *more.chunks], more.type)
-                self._held[name] = pieces, start, held
+            try:
+                start, held = self._reach(name, rows)
+            except BaseException:
+                self._held.pop(name, None)  # whoever asks next is told the same
+                raise
         found = held.slice(rows.start - start, rows.stop - rows.start)
         return found if mask is None else found.filter(mask)
+
+    def _reach(self, name: str, rows: slice) -> tuple[int, pa.ChunkedArray]:
+        """A part of a column that has these rows, and its first row."""
+        if name not in self._held or self._held[name][1] > rows.start:
+            pieces = self._stream(name)
+            self._held[name] = pieces, 0, next(pieces)
+        pieces, start, held = self._held[name]
+        while (end := start + len(held)) < rows.stop:
+            more = next(pieces)
+            if end <= rows.start:
+                start, held = end, more
+            else:
+                held = pa.chunked_array([*held.chunks, *more.chunks], more.type)
+            self._held[name] = pieces, start, held
+        return start, held

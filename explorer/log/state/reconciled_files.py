@@ -10,7 +10,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from functools import partial
+from itertools import chain, islice
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -438,22 +439,19 @@ def _reduce_beside(
 ) -> Iterator[Answer]:
     """What `reduce` makes of pieces that this thread decodes, in their order: of the first here,
     of the others in threads. A further column that it asks of the first is decoded here too."""
-    if (first := next(pieces, None)) is None:
-        return
     asked: set[str] = set()
 
-    def note(name: str) -> pa.ChunkedArray:
+    def note(piece: FileColumns, name: str) -> pa.ChunkedArray:
         asked.add(name)
-        return first.column(name)
-
-    yield reduce(replace(first, further=note))
+        return piece.column(name)
 
     def decoded() -> Iterator[FileColumns]:
         for piece in pieces:
-            for name in asked:
+            for name in [*asked]:
                 piece.column(name)
-            yield piece
+            yield replace(piece, further=partial(note, piece))
 
     others = decoded()
+    yield from map(reduce, islice(others, 1))
     if (second := next(others, None)) is not None:
         yield from run_concurrently(reduce, chain([second], others), _READERS)

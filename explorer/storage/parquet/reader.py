@@ -74,15 +74,6 @@ class ParquetReader:
         """All rows of a row group; `leaves` are places in the file's schema."""
         return self._reader.read_row_group(group, column_indices=leaves, use_threads=use_threads)
 
-    def read_groups(
-        self, groups: Sequence[int], leaves: Sequence[int], *, use_threads: bool
-    ) -> pa.Table:
-        """All rows of some row groups. A column that has too few values in one of them goes on
-        in the next, so that its rows may be others than those of the columns beside it."""
-        return self._reader.read_row_groups(
-            list(groups), column_indices=leaves, use_threads=use_threads
-        )
-
     def stream_group(
         self, group: int, leaves: Sequence[int], rows: int, *, use_threads: bool
     ) -> Iterator[pa.RecordBatch]:

@@ -112,11 +112,15 @@ class CommitView:
         if self._state.view != "commit" and self._history.commits is None and self._history.reading:
             self._draw()
             return  # the timeline is drawn first: it tells what is told here, too
+        is_first = self._asked is None or self._asked[0] != service.uri
         self._asked = (service.uri, version)
         self._facts, self._failure, self._access = None, None, ""
         self._draw()
-        # what the timeline knows of it is there; the timeline need not wait for the rest
-        self._services.runner.when_drawn(partial(self._read, service, version))
+        # what the timeline knows of it is there; the timeline need not wait for the rest of what
+        # nobody has chosen yet
+        runner = self._services.runner
+        begin = runner.when_idle if is_first else runner.when_drawn
+        begin(partial(self._read, service, version))
 
     def _read(self, service: TableService, version: int) -> None:
         if not self._is_current(service, version):

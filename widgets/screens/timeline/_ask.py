@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from explorer.errors import CancelledError, DeltaError, Problem
+from explorer.inspect.commits.timed_listing import TimedListing
 from explorer.progress import Cancel, Progress, ProgressCallback
 from widgets.session.tables import TableService
 
@@ -70,9 +71,10 @@ def read_history(
     With `known` the reading goes on where it ended. What goes wrong ends it, and
     is part of the last part.
     """
-    listing = service.listing()
-    commits: Sequence[int] = listing.commits
-    compactions = tuple((one.first, one.last) for one in listing.compactions)
+    # with its times once for all parts: of a long log this takes as long as reading thousands
+    listed = service.list_times()
+    commits: Sequence[int] = listed.listing.commits
+    compactions = tuple((one.first, one.last) for one in listed.listing.compactions)
     part = HistoryPart(frame=pa.table({}), read=0, left=len(commits), compactions=compactions)
     if known is not None and known.read and _is_newest_in(known, commits):
         newest, oldest = (known.frame["version"][at].as_py() for at in (0, -1))
@@ -80,15 +82,19 @@ def read_history(
         commits = commits[: bisect_left(commits, oldest)]
         part = replace(known, left=len(commits), compactions=compactions, problem=None)
         if newer:
-            part = _read_newer(service, listener, cancel, part, newer)
+            part = _read_newer(service, listener, cancel, part, newer, listed)
             listener.show(part)
             if part.problem is not None or cancel.is_cancelled:
                 return
     for first, last in plan_windows(commits):
         try:
             # a screen of commits waits for nobody; who reads on takes turns
+            if part.read:
+                service.wait_for_states(cancel)
             with nullcontext() if part.read == 0 else _turn(cancel):
-                frame = service.read_timeline(first, last, _counting(listener, part), cancel)
+                frame = service.read_timeline(
+                    first, last, _counting(listener, part), cancel, listed
+                )
         except CancelledError:
             return
         except DeltaError as error:
@@ -123,9 +129,12 @@ def _read_newer(
     cancel: Cancel,
     part: HistoryPart,
     newer: Sequence[int],
+    listed: TimedListing,
 ) -> HistoryPart:
     try:
-        frame = service.read_timeline(newer[0], newer[-1], _counting(listener, part), cancel)
+        frame = service.read_timeline(
+            newer[0], newer[-1], _counting(listener, part), cancel, listed
+        )
     except CancelledError:
         return part
     except DeltaError as error:

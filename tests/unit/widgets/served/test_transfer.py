@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from bokeh.protocol.exceptions import ProtocolError
+from bokeh.util.token import generate_jwt_token
+from panel.io.server import WSHandler
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
 
 from widgets.served import _transfer
-from widgets.served._transfer import Compressed
+from widgets.served._transfer import Compressed, PatientSocket
 
 PARTS = [b"a" * 3000, b"b" * 3000, b"c" * 3000]
 
@@ -57,3 +64,25 @@ def test_an_answer_that_was_broken_off_is_not_kept() -> None:
     list(answer('"one"', [*PARTS[:2], b""], size=9000))
     assert gzip.decompress(b"".join(answer('"one"'))) == b"".join(PARTS)
     assert gzip.decompress(b"".join(answer('"two"', [b"d" * 3000]))) == b"d" * 3000
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_a_browser_that_left_while_it_waited_is_not_taken_up(
+    left: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[str] = []
+
+    async def take(_: WSHandler, token: str) -> None:
+        taken.append(token)
+
+    def no_session(_: str) -> None:
+        raise ProtocolError("there is none")
+
+    monkeypatch.setattr(WSHandler, "_async_open", take)
+    socket: Any = PatientSocket.__new__(PatientSocket)
+    socket.ws_connection = None if left else SimpleNamespace(is_closing=lambda: False)
+    socket.application_context = SimpleNamespace(get_session=no_session)
+    with ThreadPoolExecutor(1) as stage:
+        token = generate_jwt_token("some-session")
+        stage.submit(lambda: asyncio.run(socket._async_open(token))).result()
+    assert len(taken) == (not left)

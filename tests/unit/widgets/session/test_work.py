@@ -33,6 +33,12 @@ class Served:
         self.threads.add(threading.get_ident())
         self.changes.append(change)
 
+    def play(self, is_over: Callable[[], bool]) -> bool:
+        """Make the changes that there are, those that they bring included; whether that is all."""
+        while self.changes:
+            self.changes.pop(0)()
+        return is_over()
+
 
 async def until(condition: Callable[[], bool]) -> None:
     """Let the event loop turn until `condition` holds."""
@@ -245,7 +251,7 @@ def test_what_can_wait_begins_once_the_page_is_drawn() -> None:
     play(scene)
 
 
-@pytest.mark.parametrize("ends", ["well", "badly", "late"])
+@pytest.mark.parametrize("ends", ["well", "badly", "told badly", "late"])
 def test_what_can_wait_waits_for_a_long_history_but_not_for_ever(
     ends: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -260,21 +266,27 @@ def test_what_can_wait_waits_for_a_long_history_but_not_for_ever(
             if ends == "badly":
                 raise RuntimeError("the log is gone")
 
-        runner.run_long(read, lambda _: begun.append("read"), lambda _: begun.append("failed"))
-        runner.when_drawn(lambda: begun.append("early"))
+        def tell(_: None) -> None:
+            begun.append("read")
+            if ends == "told badly":
+                raise RuntimeError("it cannot be shown")
+
+        runner.run_long(read, tell, lambda _: begun.append("failed"))
+        runner.when_idle(lambda: begun.append("early"))
         runner.release()
-        runner.when_drawn(lambda: begun.append("late"))
+        runner.when_idle(lambda: begun.append("late"))
+        runner.when_drawn(lambda: begun.append("asked"))
         await asyncio.sleep(0.05)
-        assert (begun, served.changes) == ([], [])
+        assert (begun, served.changes) == (["asked"], [])
         if ends != "late":
             may_end.set()
-        await until(lambda: len(served.changes) > 0)
-        await asyncio.sleep(0.05)
-        for change in served.changes:
-            change()
-        told = {"well": ["read"], "badly": ["failed"], "late": []}[ends]
-        assert begun == [*told, "early", "late"]
+        await until(lambda: served.play(lambda: "late" in begun))
+        told = {"well": ["read"], "badly": ["failed"], "told badly": ["read", "failed"], "late": []}
+        assert begun == ["asked", *told[ends], "early", "late"]
         may_end.set()
+        await until(lambda: served.play(lambda: not runner.is_busy))
+        runner.when_idle(lambda: begun.append("at once"))
+        assert begun[-1] == "at once"
 
     play(scene)
 
