@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
+from weakref import WeakKeyDictionary, ref
 
 import panel as pn
 from bokeh.document import Document
@@ -90,7 +91,7 @@ def build_page(services: PageServices, person: str | None = None) -> pn.Template
     )
     state.dark = bool(_reads_dark(current_request()))
     bar.keep_theme(state, services.runner.post)
-    _keep_until_taken_up(current_document(), state)
+    _not_taken_up[current_document()] = ref(state)
     state.param.watch(write_address, [*ADDRESSED, "opening"])
     pn.state.on_session_destroyed(lambda _: explorer.close())
     pn.state.on_session_destroyed(lambda _: start.close())
@@ -154,23 +155,16 @@ def _asked_for() -> str:
     )  # fmt: skip
 
 
-_not_taken_up: dict[Document, PageState] = {}
+_not_taken_up: WeakKeyDictionary[Document, ref[PageState]] = WeakKeyDictionary()
 """What the pages show that no browser has drawn yet."""
-
-
-def _keep_until_taken_up(document: Document, state: PageState) -> None:
-    def forget(_: object) -> None:
-        _not_taken_up.pop(document, None)
-
-    _not_taken_up[document] = state
-    pn.state.on_session_destroyed(forget)
 
 
 def paint_first(document: Document, request: Any) -> None:
     """Have a page in the colours of its browser before that draws it: what asks for the page on a
     first visit says nothing of them, and the socket that comes next does, since the head of the
     page has them in a cookie by then. Where there is no cookie, the page tells when it is there."""
-    state, is_dark = _not_taken_up.pop(document, None), _reads_dark(request)
+    kept, is_dark = _not_taken_up.pop(document, None), _reads_dark(request)
+    state = None if kept is None else kept()
     if state is not None and is_dark is not None and is_dark != state.dark:
         change_first(document, partial(setattr, state, "dark", is_dark))
 
