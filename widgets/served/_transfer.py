@@ -179,7 +179,7 @@ class PatientSocket(WSHandler):
             if session.connection_count == 0:
                 paint_first(session.document, self.request)
                 await wait_for_answers(session.document, _LONGEST_FOR_ANSWERS)
-        # of a browser that left meanwhile nobody would be told again, and its page stay for ever
+        # of a browser that left meanwhile nobody would be told again, and its page kept permanently
         if self.ws_connection is not None and not self.ws_connection.is_closing():
             await super()._async_open(token)
 

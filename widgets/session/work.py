@@ -350,7 +350,7 @@ class BackgroundRunner:
 
 
 _runners: WeakKeyDictionary[Document, ref[BackgroundRunner]] = WeakKeyDictionary()
-"""A runner holds its document, which would be there for ever if it were held here."""
+"""A runner holds its document, which would be there permanently if it were held here."""
 
 
 async def wait_for_answers(document: Document, seconds: float) -> None:
