@@ -99,7 +99,7 @@ _BOTH_REFUSE = {
     "a value that does not fit": ("rows_refused", "A row breaks the type integer of `v`"),
     "a source with fewer columns": ("schema_mismatch", "The source has no column v"),
     "fields that are missing": ("schema_mismatch", "The value of s has no field b"),
-    "a column twice": ("schema_mismatch", "'V' is set twice"),
+    "a column twice": ("schema_mismatch", "`v` is set twice"),
     "an unknown column": ("schema_mismatch", "The table has no column w"),
     "a condition about the wrong side": ("invalid_argument", "no column target"),
     "a clause behind one without a condition": (

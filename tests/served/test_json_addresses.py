@@ -259,7 +259,7 @@ def test_an_error_says_what_was_meant_and_where_to_look(
 def test_an_address_that_leads_nowhere_leads_back(server: Server) -> None:
     said = server.ask("/no/<b>such</b>/page")
     assert said.status == 404
-    assert 'href="/"' in said.body
+    assert 'href="/?table="' in said.body
     assert "<b>" not in said.body
 
 
