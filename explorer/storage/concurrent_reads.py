@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
 
-MOST_CONCURRENT = 32
-"""Requests of about 50 ms each: clients of object stores keep that many connections."""
+MOST_CONCURRENT = 64
+"""Requests of about 50 ms each: with 32 a thousand of them wait for the store and not for us."""
 
 # pieces of some thousand rows: enough that neither side waits for the other
 _AHEAD = 8
