@@ -16,6 +16,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 import explorer
 from explorer.errors import DeltaError, InvalidArgumentError, StorageError, UnsupportedError
+from explorer.storage.concurrent_reads import MOST_CONCURRENT
 from explorer.storage.open import open_read_store, open_write_store
 from explorer.storage.ports import ReadStore, WriteStore
 from explorer.table.table import Table
@@ -270,7 +271,9 @@ class _Body:
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"), [({}, 32), ({"max_pool_connections": 4}, 4)], ids=["ours", "the caller's"]
+    ("given", "kept"),
+    [({}, MOST_CONCURRENT), ({"max_pool_connections": 4}, 4)],
+    ids=["ours", "the caller's"],
 )
 def test_an_object_of_s3_is_read_by_one_request_beside_many_others(
     given: dict[str, int], kept: int, monkeypatch: pytest.MonkeyPatch
