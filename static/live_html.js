@@ -316,6 +316,7 @@ const change_zone = () => {
   try { localStorage.setItem(LOCAL_KEY, wants_local() ? "0" : "1") } catch { return }
   window.dispatchEvent(new Event(ZONE_CHANGED))
 }
+globalThis.dxClock = {is_local: wants_local, change: change_zone, changed: ZONE_CHANGED}  // see page_tools.js
 
 // -------------------------------------------------------------- names while one types
 

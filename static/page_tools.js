@@ -22,18 +22,6 @@ const save = (blob, name) => {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000)
 }
 
-// ------------------------------------------------------------------------ local times
-
-// `live_html.js` shows them so.
-const LOCAL_KEY = "dx-local-times"
-const ZONE_CHANGED = "dx-zone-changed"
-
-const is_local = () => { try { return localStorage.getItem(LOCAL_KEY) === "1" } catch { return false } }
-const change_zone = () => {
-  try { localStorage.setItem(LOCAL_KEY, is_local() ? "0" : "1") } catch { return }
-  window.dispatchEvent(new Event(ZONE_CHANGED))
-}
-
 // ---------------------------------------------------------------------- the picture
 
 const visible = (node) => { const box = node.getBoundingClientRect(); return box.width > 0 && box.height > 0 }
@@ -286,7 +274,7 @@ export function render({model, el}) {
     if (entry.action === "copy") { copy(entry.value) }
     else if (entry.action === "link") { copy(window.location.href) }
     else if (entry.action === "picture") { picture() }
-    else if (entry.action === "zone") { change_zone() }
+    else if (entry.action === "zone") { globalThis.dxClock?.change() }
     else { model.send_msg({action: entry.action, value: entry.value ?? ""}) }
   }
   const palette = build_palette(model, choose)
@@ -305,13 +293,16 @@ export function render({model, el}) {
   const theme = element("button", {type: "button", class: "dx-icon dx-mode", "aria-label": "Light or dark", title: "Light or dark"})
   theme.addEventListener("click", () => model.send_msg({action: "theme", value: ""}))
   const zone = element("button", {type: "button", class: "dx-clock", "data-own": "", title: "Show local time, or UTC again"})
+  const clock = globalThis.dxClock  // of live_html.js, which stands on every page
   const show_zone = () => {
-    zone.textContent = is_local() ? "Local time" : "UTC"
-    zone.setAttribute("aria-pressed", String(is_local()))
+    const is_local = clock?.is_local() ?? false
+    zone.textContent = is_local ? "Local time" : "UTC"
+    zone.setAttribute("aria-pressed", String(is_local))
   }
   show_zone()
-  zone.addEventListener("click", change_zone)
-  window.addEventListener(ZONE_CHANGED, show_zone)
+  zone.hidden = clock === undefined
+  zone.addEventListener("click", () => clock?.change())
+  if (clock) { window.addEventListener(clock.changed, show_zone) }
   root.append(say, zone, shot, find, reload, theme, palette.dialog)
 
   const on_key = (event) => {
@@ -347,7 +338,7 @@ export function render({model, el}) {
 
   model.on("remove", () => {
     clearInterval(beat)
-    window.removeEventListener(ZONE_CHANGED, show_zone)
+    if (clock) { window.removeEventListener(clock.changed, show_zone) }
     window.removeEventListener("keydown", on_key, true)
     window.removeEventListener("keydown", skip_plots, true)
     for (const name of ["pointermove", "keydown"]) { window.removeEventListener(name, stir) }

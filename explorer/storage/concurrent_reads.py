@@ -17,7 +17,7 @@ Job = TypeVar("Job")
 Answer = TypeVar("Answer")
 
 MOST_CONCURRENT = 64
-"""Requests of about 50 ms each: with 32 a thousand of them wait for the store and not for us."""
+"""Requests under way at once. Each takes about 50 ms, and half a millisecond of the processor."""
 
 # pieces of some thousand rows: enough that neither side waits for the other
 _AHEAD = 8

@@ -22,6 +22,14 @@ GROUND = """() => new Promise((done) => {
 """The theme of the document before any component is there."""
 
 
+def dark_page(browser: Browser, guard: Guard) -> Page:
+    """A page of a new browser whose system is dark."""
+    page = browser.new_context(viewport=WIDE, color_scheme="dark").new_page()  # type: ignore[arg-type]
+    page.set_default_timeout(WAIT_MS)
+    guard.watch(page)
+    return page
+
+
 def test_a_page_begins_dark_where_the_system_does_and_keeps_what_a_person_chose(
     browser: Browser, server: Server, shop: Path, guard: Guard
 ) -> None:
@@ -45,16 +53,13 @@ def test_a_page_has_its_theme_before_any_component_is_there(
 ) -> None:
     """On the very first visit, too, when the server does not know it."""
     address = server.address(table=shop, view="log")
-    context = browser.new_context(viewport=WIDE, color_scheme="dark")  # type: ignore[arg-type]
-    page = context.new_page()
-    page.set_default_timeout(WAIT_MS)
-    guard.watch(page)
+    page = dark_page(browser, guard)
     # nothing but the document itself arrives
     page.route("**/static/**", lambda route: route.abort())
     page.goto(address, wait_until="domcontentloaded")
     assert page.evaluate(GROUND) == ["dark", "rgb(15, 18, 23)"]
     expect(page.locator("header.bar")).to_have_css("background-color", "rgb(23, 27, 34)")
-    context.close()
+    page.context.close()
     page, asked = _page_of_a_dark_system(browser, guard, address)
     assert asked == []  # the socket had said it
     page.get_by_role("button", name="Light or dark").click()
@@ -71,10 +76,7 @@ def test_a_page_has_its_theme_before_any_component_is_there(
 def test_no_plot_is_sent_in_other_colours_than_those_of_a_first_visit(
     browser: Browser, server: Server, shop: Path, guard: Guard
 ) -> None:
-    context = browser.new_context(viewport=WIDE, color_scheme="dark")  # type: ignore[arg-type]
-    page = context.new_page()
-    page.set_default_timeout(WAIT_MS)
-    guard.watch(page)
+    page = dark_page(browser, guard)
     colours: set[str] = set()
 
     def keep(frame: str | bytes) -> None:
@@ -84,7 +86,7 @@ def test_no_plot_is_sent_in_other_colours_than_those_of_a_first_visit(
     page.goto(server.address(table=shop, view="timeline"))
     expect(page.locator("canvas").first).to_be_visible()
     page.wait_for_timeout(500)  # long enough for a theme that would come late
-    context.close()
+    page.context.close()
     assert colours == {DARK.muted}
     assert guard.errors == []
 
@@ -92,16 +94,13 @@ def test_no_plot_is_sent_in_other_colours_than_those_of_a_first_visit(
 def test_a_page_without_cookies_tells_its_theme_when_it_is_there(
     browser: Browser, server: Server, shop: Path, guard: Guard
 ) -> None:
-    context = browser.new_context(viewport=WIDE, color_scheme="dark")  # type: ignore[arg-type]
-    page = context.new_page()
-    page.set_default_timeout(WAIT_MS)
-    guard.watch(page)
+    page = dark_page(browser, guard)
     page.add_init_script(
         "Object.defineProperty(document, 'cookie', {get: () => '', set: () => {}})"
     )
     page.goto(server.address(table=shop, view="log"))
     expect(page.locator(".dx-page.dx-dark")).to_be_visible()
-    context.close()
+    page.context.close()
     assert guard.errors == []
 
 
@@ -123,10 +122,7 @@ def test_a_page_follows_the_system_as_long_as_nobody_chose(
 
 def _page_of_a_dark_system(browser: Browser, guard: Guard, address: str) -> tuple[Page, list[str]]:
     """A browser's first page, and what it asks the server about themes."""
-    context = browser.new_context(viewport=WIDE, color_scheme="dark")  # type: ignore[arg-type]
-    page = context.new_page()
-    page.set_default_timeout(WAIT_MS)
-    guard.watch(page)
+    page = dark_page(browser, guard)
     asked: list[str] = []
 
     def keep(frame: str | bytes) -> None:

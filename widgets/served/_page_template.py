@@ -42,7 +42,7 @@ modules by itself: `static/page.js` takes the place of what does it for older on
 
 _TABLES = re.compile(r"/bokeh-tables\.min\.js\b")
 _BOKEH = re.compile(r"/bokeh\.min\.js\b")
-_TAKEN = ("models/column", "models/reactive_esm")
+_TAKEN = re.compile(r'"models/\w+"')
 """Of Panel's script what `static/plugins.js` takes, by the names that these modules have there."""
 
 
@@ -86,10 +86,10 @@ def _needed(scripts: str) -> list[str]:
     """The scripts of Bokeh and Panel, each on a line of its own, without those that nothing here
     needs: those before `static/plugins.js` and those after it, or all where that is not to run."""
     lines = [line for line in scripts.splitlines() if not _UNUSED.search(line)]
-    if not _can_take_few_models():
+    if not (_can_take_few_models() and any(map(_BOKEH.search, lines))):
         return ["\n".join(lines)]
     lines = [line for line in lines if not _TABLES.search(line)]
-    end = 1 + max((at for at, line in enumerate(lines) if _BOKEH.search(line)), default=-1)
+    end = 1 + max(at for at, line in enumerate(lines) if _BOKEH.search(line))
     return ["\n".join(part) for part in (lines[:end], lines[end:])]
 
 
@@ -97,7 +97,7 @@ def _needed(scripts: str) -> list[str]:
 def _can_take_few_models() -> bool:
     """Whether Panel's script names its modules as we know them; another Panel may not."""
     script = (Path(pn.__file__).parent / "dist" / "panel.min.js").read_text(encoding="utf-8")
-    return all(f'"{name}":"' in script for name in _TAKEN)
+    return all(f"{name}:" in script for name in _TAKEN.findall(_read("plugins.js")))
 
 
 def _read(name: str) -> str:

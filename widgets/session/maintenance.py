@@ -53,9 +53,8 @@ class Maintenance:
 
     `state` is where plans and receipts are kept; None shows and keeps none. `person` is who
     has signed in, or was named where the page was started: receipts and commits carry the
-    name, and none where it is None. `unlocked_by` says what this
-    page lacks where others of its server may change tables: the link that was printed, or the
-    role of the person.
+    name, and none where it is None. `unlocked_by` says what this page lacks where others of its
+    server may change tables: the link that was printed, or the role of the person.
     """
 
     def __init__(  # what a page may, by whom, and where it is kept

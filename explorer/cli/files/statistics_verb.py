@@ -16,9 +16,8 @@ from explorer.cli.arguments.options import (
 )
 from explorer.cli.printing.consoles import build_console
 from explorer.cli.printing.listings import Column, Row, print_listing, print_note
-from explorer.cli.printing.wording import UNKNOWN, render_wide_bounds
+from explorer.cli.printing.wording import UNKNOWN, render_wide_bounds, with_times
 from explorer.inspect.frame_rows import plain_rows
-from explorer.protocol.values.utc_times import render_value_times
 from explorer.table.counts import count
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def stats(
 
 def _print_report(report: StatisticsReport) -> None:
     console = build_console(sys.stdout)
-    rows = [_with_bounds(row) for row in plain_rows(report.columns)]
+    rows = [with_times(row, row["type"], ("min", "max")) for row in plain_rows(report.columns)]
     if rows:
         print_listing(console, _COLUMNS, rows)
     else:
@@ -62,14 +61,6 @@ def _print_report(report: StatisticsReport) -> None:
         print_note(console, render_wide_bounds(report.files_with_wide_bounds, report.num_files))
     for problem in report.problems:
         print_note(console, f"! {problem.problem}")
-
-
-def _with_bounds(row: Row) -> Row:
-    """With min and max as people read them; text stays as it is."""
-    if not row["type"].startswith("timestamp"):
-        return row
-    least, greatest = render_value_times([row["min"], row["max"]])
-    return {**row, "min": least, "max": greatest}
 
 
 def _covered(row: Row) -> str:

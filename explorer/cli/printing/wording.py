@@ -7,11 +7,12 @@ hold one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from explorer.protocol.table_properties.byte_sizes import render_byte_size
-from explorer.protocol.values.utc_times import render_minute
+from explorer.protocol.values.utc_times import render_minute, render_value_times
 from explorer.table.counts import count
 
 UNKNOWN = "?"
@@ -87,3 +88,12 @@ def render_wide_bounds(number: int, num_files: int) -> str:
     of = f"{number:,} of {count(num_files, 'file')}"
     have = "has" if number == 1 else "have"
     return f"{of} {have} wide bounds: min, max and null count there may be of deleted rows"
+
+
+def with_times(row: Mapping[str, Any], kind: str, names: Sequence[str]) -> dict[str, Any]:
+    """A row about a column of a type, with the values of these names as people read them where they
+    are times; text stays as it is."""
+    if not kind.startswith("timestamp"):
+        return dict(row)
+    told = render_value_times([row[name] for name in names])
+    return {**row, **dict(zip(names, told, strict=True))}

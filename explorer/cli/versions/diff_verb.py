@@ -24,9 +24,9 @@ from explorer.cli.printing.wording import (
     render_size,
     render_size_change,
     render_wide_bounds,
+    with_times,
 )
 from explorer.errors import InvalidArgumentError
-from explorer.protocol.values.utc_times import render_value_times
 from explorer.table.counts import count
 
 if TYPE_CHECKING:
@@ -190,24 +190,14 @@ def _print_rows(console: Console, rows: Mapping[str, Any]) -> None:
 
 
 def _print_statistics(console: Console, rows: list[Row]) -> None:
-    told = [_with_bounds(row) for row in rows]
+    bounds = [f"{fact}_{side}" for fact in ("minimum", "maximum") for side in ("before", "after")]
+    told = [with_times(row, row["type_after"] or row["type_before"], bounds) for row in rows]
     _print_rows_or_same(console, _STATISTICS, told, "no column has statistics")
     for side in ("before", "after"):
         most = max(rows, key=lambda row: row[f"wide_{side}"] or 0, default=None)
         if most is not None and most[f"wide_{side}"]:
             said = render_wide_bounds(most[f"wide_{side}"], most[f"files_{side}"])
             print_note(console, f"{side}: {said}")
-
-
-def _with_bounds(row: Row) -> Row:
-    """With times as people read them; text stays as it is."""
-    if not str(row["type_after"] or row["type_before"]).startswith("timestamp"):
-        return row
-    names = [f"{fact}_{side}" for fact in ("minimum", "maximum") for side in ("before", "after")]
-    return {
-        **row,
-        **dict(zip(names, render_value_times([row[each] for each in names]), strict=True)),
-    }
 
 
 def _print_schema(console: Console, rows: list[Row]) -> None:

@@ -438,7 +438,7 @@ def _reduce_beside(
     reduce: Callable[[FileColumns], Answer], pieces: Iterator[FileColumns]
 ) -> Iterator[Answer]:
     """What `reduce` makes of pieces that this thread decodes, in their order: of the first here,
-    of the others in threads. A further column that it asks of the first is decoded here too."""
+    of the others in threads. A further column that it has asked of one is decoded here too."""
     asked: set[str] = set()
 
     def note(piece: FileColumns, name: str) -> pa.ChunkedArray:
