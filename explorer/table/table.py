@@ -394,11 +394,18 @@ def open_table(
 
 def _has_log(store: ReadStore) -> bool:
     if offers(store, RangeStore):
-        # to ask for a folder takes two requests, one after the other; for these only one
-        for path in (f"{LOG_FOLDER}/{LAST_CHECKPOINT}", render_commit_path(0)):
+        from explorer.storage.concurrent_reads import run_concurrently  # noqa: PLC0415  # for these
+
+        # to ask for a folder takes two requests, one after the other; these are asked for at once
+        def is_there(path: str) -> bool:
             with contextlib.suppress(NotFoundError, StorageError):
                 store.read(path, limit=1)
                 return True
+            return False
+
+        paths = (f"{LOG_FOLDER}/{LAST_CHECKPOINT}", render_commit_path(0))
+        if any(list(run_concurrently(is_there, paths, len(paths)))):
+            return True
     return store.has_folder(LOG_FOLDER)
 
 

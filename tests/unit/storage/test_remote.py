@@ -16,7 +16,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 import explorer
 from explorer.errors import DeltaError, InvalidArgumentError, StorageError, UnsupportedError
-from explorer.storage.concurrent_reads import MOST_CONCURRENT
+from explorer.storage.concurrent_reads import MOST_WITHOUT_THREADS
 from explorer.storage.open import open_read_store, open_write_store
 from explorer.storage.ports import ReadStore, WriteStore
 from explorer.table.table import Table
@@ -272,11 +272,14 @@ class _Body:
 
 @pytest.mark.parametrize(
     ("given", "kept"),
-    [({}, MOST_CONCURRENT), ({"max_pool_connections": 4}, 4)],
+    [
+        ({}, MOST_WITHOUT_THREADS),
+        ({"max_pool_connections": 4, "user_agent": "a service"}, 4),
+    ],
     ids=["ours", "the caller's"],
 )
 def test_an_object_of_s3_is_read_by_one_request_beside_many_others(
-    given: dict[str, int], kept: int, monkeypatch: pytest.MonkeyPatch
+    given: dict[str, Any], kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
 
@@ -292,6 +295,7 @@ def test_an_object_of_s3_is_read_by_one_request_beside_many_others(
     assert store.read("_delta_log/0.json") == b"{}"
     assert asked == ["get_object"]
     assert store._fs.config_kwargs["max_pool_connections"] == kept
+    assert store._fs.config_kwargs["user_agent"] == given.get("user_agent", "delta-explorer")
     assert options.get("config_kwargs", {}) == given
 
 

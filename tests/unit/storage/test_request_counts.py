@@ -64,7 +64,7 @@ def _checkpointed(root: Path, form: CheckpointForm, number: int = FILES, **layou
 
 def test_opening_a_table_without_a_checkpoint_reads_listing_and_commits(tmp_path: Path) -> None:
     bucket = _bucket(_log(tmp_path / "t"))
-    # the hint that is not there, and the first commit, tell that a log is
+    # the hint or the first commit tells that a log is there
     assert counts_of(bucket, lambda: open_counted(bucket)) == {"range": 2}
     table = open_counted(bucket)
     assert counts_of(bucket, table.snapshot) == {"list": 1, "get": LATEST + 1}
@@ -73,11 +73,11 @@ def test_opening_a_table_without_a_checkpoint_reads_listing_and_commits(tmp_path
     assert (snapshot.num_files, everything) == (LATEST + 1, {})
 
 
-def test_opening_costs_one_read_the_listing_the_checkpoint_and_the_commits_after_it(
+def test_opening_costs_two_reads_at_once_the_listing_the_checkpoint_and_the_commits_after_it(
     tmp_path: Path,
 ) -> None:
     bucket = _checkpointed(tmp_path / "t", "classic")
-    assert counts_of(bucket, lambda: open_counted(bucket)) == {"range": 1}
+    assert counts_of(bucket, lambda: open_counted(bucket)) == {"range": 2}
     table = open_counted(bucket)
     # of the checkpoint: its end, and the transactions at its beginning
     assert counts_of(bucket, table.snapshot) == {"list": 1, "get": 5, "range": 2}
@@ -249,6 +249,17 @@ def test_history_of_commits_with_late_provenance_reads_on_at_once(tmp_path: Path
     with bucket.meeting(8, lambda asked: asked.kind == "get"):
         assert table.history(8)["operation"].to_pylist() == ["WRITE"] * 8
     assert bucket.counts() == {"list": 1, "range": 8, "get": 8}
+
+
+@pytest.mark.parametrize("hinted", [True, False])
+def test_what_tells_that_a_log_is_there_is_requested_at_once(hinted: bool, tmp_path: Path) -> None:
+    log = _log(tmp_path / "t", commits=2)
+    if hinted:
+        log.checkpoint(1, [FEATURE_PROTOCOL, metadata(), add("0"), add("1")])
+        log.hint(1)
+    bucket = _bucket(log)
+    with bucket.meeting(2, reads_of("_delta_log")):
+        open_counted(bucket)
 
 
 def test_commits_are_requested_at_once(tmp_path: Path) -> None:
