@@ -157,15 +157,16 @@ def read_joined_columns(files: Sequence[bytes]) -> JoinedColumns | None:
     line by line."""
     ended = [data if data.endswith(b"\n") else data + b"\n" for data in files]
     text = b"".join(ended)
-    piece = _read_piece(text, 0, len(text))
-    if piece is None:
+    lines = _Lines.of(text, 0, len(text))
+    piece = None if lines is None else _read_lines(lines)
+    if lines is None or piece is None:
         return None
-    lines = np.array([data.count(b"\n") for data in ended], np.int64)
+    sizes = np.array([*map(len, ended)], np.int64)
     return JoinedColumns(
         files=piece.files,
         lines=piece.lines,
         others=[(number - 1, line) for number, line in piece.others],
-        first_lines=np.cumsum(lines) - lines,
+        first_lines=np.searchsorted(lines.starts, np.cumsum(sizes) - sizes),
     )
 
 
@@ -205,11 +206,11 @@ def _pieces(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _read_piece(data: bytes, start: int, end: int) -> _Piece | None:
-    size = end - start
-    most_lines = _MOST_OTHERS + size // _SHORTEST_LINES
-    if size > _LARGEST_PIECE or data.count(b"\n", start, end) > most_lines:
-        return None
     lines = _Lines.of(data, start, end)
+    return None if lines is None else _read_lines(lines)
+
+
+def _read_lines(lines: _Lines) -> _Piece | None:
     begun = {action: lines.beginning_with(mark) for action, mark in _BEGINNINGS.items()}
     is_file = begun["add"] | begun["remove"]
     numbers = np.flatnonzero(~is_file).tolist()
@@ -243,10 +244,16 @@ class _Lines:
     ends: Numbers
 
     @classmethod
-    def of(cls, data: bytes, start: int, end: int) -> _Lines:
-        """The lines between two places."""
-        held = np.frombuffer(data, np.uint8, end - start, start)
-        newlines = np.flatnonzero(held == _NEWLINE) + start
+    def of(cls, data: bytes, start: int, end: int) -> _Lines | None:
+        """The lines between two places; None where these are not a list of files."""
+        size = end - start
+        if size > _LARGEST_PIECE:
+            return None
+        is_newline = np.frombuffer(data, np.uint8, size, start) == _NEWLINE
+        # not `bytes.count`, for which all other threads wait
+        if np.count_nonzero(is_newline) > _MOST_OTHERS + size // _SHORTEST_LINES:
+            return None
+        newlines = np.flatnonzero(is_newline) + start
         starts = np.concatenate([[start], newlines + 1])
         return cls(data=data, starts=starts, ends=np.append(newlines, end))
 
