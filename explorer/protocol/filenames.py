@@ -208,7 +208,7 @@ def _look_like_versions(suffix: _Suffix, names: Sequence[str]) -> bool:
 
 def render_commit_name(version: int) -> str:
     """`00000000000000000012.json` for version 12."""
-    return f"{version:020}.json"
+    return str(version).zfill(20) + ".json"
 
 
 def render_commit_names(versions: Iterable[int]) -> list[str]:

@@ -150,7 +150,13 @@ class LocalStore:
         try:
             descriptor = os.open(self._full(path), _READING)
             try:
-                return _read_open(descriptor, limit) if limit is not None else _read_all(descriptor)
+                if limit is not None:
+                    return _read_open(descriptor, limit)
+                data = os.read(descriptor, _SMALL_BYTES)
+                if not os.read(descriptor, 1):
+                    return data
+                os.lseek(descriptor, 0, os.SEEK_SET)
+                return _read_open(descriptor, None)
             finally:
                 os.close(descriptor)
         except (OSError, ValueError) as error:
@@ -394,14 +400,6 @@ def _sync(path: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _read_all(descriptor: int) -> bytes:
-    data = os.read(descriptor, _SMALL_BYTES)
-    if not os.read(descriptor, 1):
-        return data
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return _read_open(descriptor, None)
 
 
 def _read_open(descriptor: int, limit: int | None) -> bytes:

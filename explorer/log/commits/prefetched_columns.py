@@ -30,6 +30,10 @@ ENOUGH_SMALL: Final = 2**21
 """Bytes of one replay, beyond which small files are joined: to begin with it takes as long as to
 read about so many line by line."""
 
+MANY: Final = 5_000
+"""Files of one replay that have more than `ENOUGH_SMALL` together, even where each has a line or
+two: they are joined from the first on."""
+
 JOINED: Final = 2**21
 """Bytes of small files that are read into columns together: fewer cost more for each."""
 
@@ -72,21 +76,22 @@ def with_columns(files: Iterator[bytes]) -> Iterator[LogFile]:
 
 
 def joined_with_columns(
-    newest_first: Iterator[bytes], may_join: Callable[[int], bool]
+    newest_first: Iterator[bytes], may_join: Callable[[int], bool], number: int = 0
 ) -> Iterator[LogFile | LogFiles]:
     """The same files in the same order; threads parse large ones into columns, and small ones
-    many at once. Only those are joined whose place `may_join`.
+    many at once. Only those are joined whose place `may_join`. `number` is how many there are,
+    where that is known.
 
     An error of `newest_first` is raised after all files before it were yielded.
     """
     failed: DeltaError | None = None
-    with _Starter() as starter:
+    with _Starter(enough_small=ENOUGH_SMALL if number < MANY else 0) as starter:
         try:
             for at, data in enumerate(newest_first):
-                if starter.take(data, joins=may_join(at)):
-                    yield from starter.finished(_AHEAD)
-                else:
+                if not starter.take(data, joins=may_join(at)):
                     yield LogFile(data, None)
+                elif starter.is_full:
+                    yield from starter.finished(_AHEAD)
         except DeltaError as error:
             failed = error
         starter.flush()
@@ -111,12 +116,14 @@ class _Waiting(NamedTuple):
 class _Starter(ExitStack):
     """Begins to read files into columns where that is worth it."""
 
-    def __init__(self) -> None:
+    def __init__(self, enough_small: int) -> None:
         super().__init__()
+        self._enough_small = enough_small
         self._reader: LineReader | None = None
         self._bytes = 0
         self._misses: dict[type[_Found], int] = {LogFile: 0, LogFiles: 0}
         self._waiting: deque[_Waiting] = deque()
+        self._waiting_bytes = 0
         # not begun yet
         self._small: list[bytes] = []
         self._small_bytes = 0
@@ -135,9 +142,9 @@ class _Starter(ExitStack):
         self.flush()
         if size >= LARGE_FILE and self._pays(LogFile):
             coming = self._line_reader().begin(data)
-            self._waiting.append(_Waiting(size, partial(self._finish, data, coming), begun=True))
+            self._wait_for(_Waiting(size, partial(self._finish, data, coming), begun=True))
         elif self._waiting:
-            self._waiting.append(_Waiting(size, partial(LogFile, data, None)))
+            self._wait_for(_Waiting(size, partial(LogFile, data, None)))
         else:
             return False
         return True
@@ -150,22 +157,32 @@ class _Starter(ExitStack):
         self._small, self._small_bytes = [], 0
         if size < ENOUGH_JOINED or not self._pays(LogFiles):
             for data in files:
-                self._waiting.append(_Waiting(len(data), partial(LogFile, data, None)))
+                self._wait_for(_Waiting(len(data), partial(LogFile, data, None)))
             return
         coming = self._line_reader().begin_joined(files[::-1])
-        self._waiting.append(
-            _Waiting(size, partial(self._finish_joined, files, coming), begun=True)
-        )
+        self._wait_for(_Waiting(size, partial(self._finish_joined, files, coming), begun=True))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether some files are to be made use of before others are taken."""
+        waiting = self._waiting
+        return bool(waiting) and (self._waiting_bytes > _AHEAD or not waiting[-1].begun)
 
     def finished(self, ahead: int) -> Iterator[_Found]:
         """The files that are made use of now: while more than `ahead` bytes are waiting, or
         for one that nothing is to be waited for."""
         waiting = self._waiting
-        while waiting and (not waiting[-1].begun or sum(found.size for found in waiting) > ahead):
-            yield waiting.popleft().finish()
+        while waiting and (not waiting[-1].begun or self._waiting_bytes > ahead):
+            found = waiting.popleft()
+            self._waiting_bytes -= found.size
+            yield found.finish()
+
+    def _wait_for(self, found: _Waiting) -> None:
+        self._waiting.append(found)
+        self._waiting_bytes += found.size
 
     def _pays(self, kind: type[_Found]) -> bool:
-        enough = ENOUGH if kind is LogFile else ENOUGH_SMALL
+        enough = ENOUGH if kind is LogFile else self._enough_small
         return self._bytes >= enough and self._misses[kind] < _MOST_MISSES
 
     def _line_reader(self) -> LineReader:

@@ -19,7 +19,7 @@ from explorer.log.folder.listing import Compaction
 from explorer.log.reconcile.replay import Replay
 from explorer.log.reconcile.small_actions import SmallActions
 from explorer.progress import UNWATCHED, Watch
-from explorer.protocol.filenames import LOG_FOLDER, render_commit_name
+from explorer.protocol.filenames import LOG_FOLDER, render_commit_name, render_commit_path
 from explorer.storage.ports import ReadStore
 
 if TYPE_CHECKING:
@@ -114,6 +114,7 @@ def _replay(store: ReadStore, newest_first: Sequence[Step], watch: Watch) -> Tai
     files = joined_with_columns(
         store.read_many(map(_path, newest_first)),
         lambda at: not isinstance(newest_first[at], Compaction),
+        len(newest_first),
     )
     done, told, untold = 0, -_PROGRESS_EVERY, 0
     while done < len(newest_first):
@@ -151,7 +152,8 @@ def _name(step: Step) -> str:
 
 
 def _path(step: Step) -> str:
-    return f"{LOG_FOLDER}/{_name(step)}"
+    # not by `_name`: there are a hundred thousand of some
+    return f"{LOG_FOLDER}/{step.name}" if isinstance(step, Compaction) else render_commit_path(step)
 
 
 def replay_json_checkpoint(data: bytes, name: str) -> Tail:
