@@ -165,8 +165,38 @@ class LocalStore:
     def read_many(self, paths: Iterable[str], limit: int | None = None) -> Iterator[bytes]:
         """One after the other: threads make thousands of tiny reads slower."""
         if limit is None:
-            return map(self.read, paths)
+            return self._read_whole(paths)
         return (self.read(path, limit) for path in paths)
+
+    def _read_whole(self, paths: Iterable[str]) -> Iterator[bytes]:
+        """As `read`; each name is looked up in its folder alone, and nothing is called that need
+        not be, for a log may be a hundred thousand of these."""
+        open_, read, close = os.open, os.read, os.close
+        folder, inside = None, -1
+        try:
+            for path in paths:
+                before, _, name = self._full(path).rpartition("/")
+                try:
+                    if before != folder:
+                        if inside >= 0:
+                            close(inside)
+                        folder, inside = None, -1
+                        inside = open_(before or "/", _FOLDER)
+                        folder = before
+                    descriptor = open_(name, _READING, dir_fd=inside)
+                    try:
+                        data = read(descriptor, _SMALL_BYTES)
+                        if read(descriptor, 1):
+                            os.lseek(descriptor, 0, os.SEEK_SET)
+                            data = _read_open(descriptor, None)
+                    finally:
+                        close(descriptor)
+                except (OSError, ValueError) as error:
+                    raise _told(path, error) from error
+                yield data
+        finally:
+            if inside >= 0:
+                close(inside)
 
     def read_heads(self, folder: str, names: Sequence[str], limit: int) -> Heads:
         """The first `limit` bytes of each, and its modification time in milliseconds."""

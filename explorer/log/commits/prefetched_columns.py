@@ -76,11 +76,11 @@ def with_columns(files: Iterator[bytes]) -> Iterator[LogFile]:
 
 
 def joined_with_columns(
-    newest_first: Iterator[bytes], may_join: Callable[[int], bool], number: int = 0
+    newest_first: Iterator[bytes], may_join: Callable[[int], bool] | None, number: int = 0
 ) -> Iterator[LogFile | LogFiles]:
     """The same files in the same order; threads parse large ones into columns, and small ones
-    many at once. Only those are joined whose place `may_join`. `number` is how many there are,
-    where that is known.
+    many at once. Only those are joined whose place `may_join`, all where it is None. `number` is
+    how many there are, where that is known.
 
     An error of `newest_first` is raised after all files before it were yielded.
     """
@@ -88,7 +88,7 @@ def joined_with_columns(
     with _Starter(enough_small=ENOUGH_SMALL if number < MANY else 0) as starter:
         try:
             for at, data in enumerate(newest_first):
-                if not starter.take(data, joins=may_join(at)):
+                if not starter.take(data, joins=may_join is None or may_join(at)):
                     yield LogFile(data, None)
                 elif starter.is_full:
                     yield from starter.finished(_AHEAD)
@@ -133,7 +133,8 @@ class _Starter(ExitStack):
         read line by line and nothing is to be waited for, as with most logs."""
         size = len(data)
         self._bytes += size
-        if joins and size < LARGE_FILE and self._pays(LogFiles) and _holds_something(data):
+        # a log may be a hundred thousand of these
+        if joins and size < LARGE_FILE and self._pays(LogFiles) and data and not data.isspace():
             self._small.append(data)
             self._small_bytes += size
             if self._small_bytes >= JOINED:
@@ -207,7 +208,3 @@ class _Starter(ExitStack):
 
     def _count_miss(self, kind: type[_Found], *, missed: bool) -> None:
         self._misses[kind] = self._misses[kind] + 1 if missed else 0
-
-
-def _holds_something(data: bytes) -> bool:
-    return bool(data) and not data.isspace()

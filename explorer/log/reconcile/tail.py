@@ -111,9 +111,10 @@ def replay_commit(data: bytes, version: int) -> Tail:
 
 def _replay(store: ReadStore, newest_first: Sequence[Step], watch: Watch) -> Tail:
     builder = _TailBuilder()
+    compactions = tuple(step for step in newest_first if isinstance(step, Compaction))
     files = joined_with_columns(
         store.read_many(map(_path, newest_first)),
-        lambda at: not isinstance(newest_first[at], Compaction),
+        (lambda at: not isinstance(newest_first[at], Compaction)) if compactions else None,
         len(newest_first),
     )
     done, told, untold = 0, -_PROGRESS_EVERY, 0
@@ -143,7 +144,6 @@ def _replay(store: ReadStore, newest_first: Sequence[Step], watch: Watch) -> Tai
             names = [_name(step) for step in newest_first[done : done + len(found.data)]]
             done += len(names)
             builder.read_commits(found.data, names, found.columns)
-    compactions = tuple(step for step in newest_first if isinstance(step, Compaction))
     return replace(builder.build(), compactions=compactions)
 
 

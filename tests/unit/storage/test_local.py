@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
@@ -89,6 +91,36 @@ def test_reading_whole_and_in_part(tmp_path: Path) -> None:
         assert source.size() == 10
         source.seek(8)
         assert source.read() == b"89"
+
+
+def test_many_are_read_from_folders_in_any_order(tmp_path: Path) -> None:
+    places = ["a/1", "b/c/2", "a/3", "4", "a/1", str(tmp_path / "b/5"), f"file://{tmp_path}/6"]
+    for at, place in enumerate(places):
+        path = tmp_path / place.removeprefix("file://")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"%d" % at)
+    store = LocalStore(str(tmp_path))
+    assert list(store.read_many(places)) == [b"4", b"1", b"2", b"3", b"4", b"5", b"6"]
+
+
+def test_many_that_are_not_all_read_leave_nothing_open(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"0")
+    reading: Any = LocalStore(str(tmp_path)).read_many(["f", "f", "nothing"])
+    assert next(reading) == b"0"
+    assert _open_below(tmp_path) == [str(tmp_path)]
+    reading.close()
+    with pytest.raises(NotFoundError):
+        list(LocalStore(str(tmp_path)).read_many(["f", "nothing"]))
+    assert _open_below(tmp_path) == []
+
+
+def _open_below(folder: Path) -> list[str]:
+    """What this process has open there."""
+    found = []
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):  # that of the listing is gone
+            found.append(os.readlink(descriptor))
+    return [path for path in found if path.startswith(str(folder))]
 
 
 def test_reading_is_whole_whatever_the_size(tmp_path: Path) -> None:
