@@ -218,8 +218,8 @@ def judge_rows(moves: RowEffect, newest: int) -> Verdict:
         guard="rows",
         outcome="warn",
         message=f"{known} of version {newest} will no longer be in the table.",
-        remedy=f"Type the table's name and give a reason. Version {newest} can be restored as "
-        "long as its files are kept.",
+        remedy=f"Type the table's name. Version {newest} can be restored as long as its files are "
+        "kept.",
         asks_for_name=True,
     )
 

@@ -223,7 +223,7 @@ def _check_typed(plan: Plan, consent: Consent) -> None:
             "What is lost by it is lost, and the table's name was not typed as it is.",
             "Type the table's name, letter by letter.",
         )
-    if plan.asks_for_name and not consent.reason.strip():
+    if plan.asks_for_reason and not consent.reason.strip():
         raise _refusal("A guard asks for a reason, which the receipt keeps.", "Give the reason.")
 
 

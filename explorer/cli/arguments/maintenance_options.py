@@ -59,7 +59,7 @@ Reason = Annotated[
     typer.Option(
         "--reason",
         metavar="TEXT",
-        help="The reason, where a guard asks for it; it is kept in the receipt.",
+        help="The reason, needed where a guard asks for it; the receipt keeps it.",
     ),
 ]
 By = Annotated[

@@ -76,7 +76,9 @@ def _print_way_on(console: Console, plan: Plan, further: Sequence[str]) -> None:
         words.append(str(plan.parameters["what"]))
     words += ["--apply", plan.digest[:12]]
     if plan.asks_for_name:
-        words += ["--confirm", "NAME", "--reason", "TEXT"]
+        words += ["--confirm", "NAME"]
+    if plan.asks_for_reason:
+        words += ["--reason", "TEXT"]
     command = " ".join((*words, *further))
     print_note(console, f"Nothing was changed. To apply this plan: delta-explorer {command}")
 

@@ -160,6 +160,7 @@ def judge_lost(lost: Sequence[Lost]) -> Verdict:
         remedy="Restore the file or its commits from a backup; or type the table's name and give "
         "a reason.",
         asks_for_name=True,
+        asks_for_reason=True,
     )
 
 

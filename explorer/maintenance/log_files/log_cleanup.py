@@ -255,6 +255,7 @@ def _judge_retention(
         message=f"{text}.",
         remedy="Type the table's name and give a reason, or keep the log longer.",
         asks_for_name=True,
+        asks_for_reason=True,
     )
 
 
@@ -271,6 +272,7 @@ def _judge_property(context: PlanningContext) -> Verdict:
         message="The table turns log cleanup off (delta.enableExpiredLogCleanup).",
         remedy="Type the table's name and give a reason, or leave the log as it is.",
         asks_for_name=True,
+        asks_for_reason=True,
     )
 
 

@@ -159,6 +159,7 @@ def judge_retention(
         "not committed yet, may lose files.",
         remedy="Type the table's name and give a reason, or keep files longer.",
         asks_for_name=True,
+        asks_for_reason=True,
     )
 
 

@@ -53,8 +53,9 @@ those of the plan, `every file` any that is added or removed."""
 class Verdict:
     """What one guard says of a plan.
 
-    `asks_for_name` says that the approval has to carry the table's name, typed, and a
-    reason.
+    `asks_for_name` says that the approval has to carry the table's name, typed, and
+    `asks_for_reason` that it has to say why: where files are kept for less than the minimum,
+    and where something is lost that nothing brings back.
     """
 
     guard: str
@@ -62,6 +63,7 @@ class Verdict:
     message: str
     remedy: str = ""
     asks_for_name: bool = False
+    asks_for_reason: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,8 +171,13 @@ class Plan:
 
     @property
     def asks_for_name(self) -> bool:
-        """Whether the approval needs the table's name and a reason."""
+        """Whether the approval needs the table's name."""
         return any(verdict.asks_for_name for verdict in self.verdicts)
+
+    @property
+    def asks_for_reason(self) -> bool:
+        """Whether the approval needs a reason."""
+        return any(verdict.asks_for_reason for verdict in self.verdicts)
 
 
 def sentence_of(document: Mapping[str, Any]) -> str:
@@ -209,7 +216,7 @@ def parse_plan(document: Mapping[str, Any], files: pa.Table) -> Plan:
         summary=document["summary"],
         parameters=document["parameters"],
         effect=document["effect"],
-        verdicts=tuple(Verdict(**verdict) for verdict in document["verdicts"]),
+        verdicts=tuple(_parse_verdict(verdict) for verdict in document["verdicts"]),
         steps=parse_steps(document["steps"]),
         rests_on=tuple(document["rests_on"]),
         promise=Promise(**promise),
@@ -217,14 +224,24 @@ def parse_plan(document: Mapping[str, Any], files: pa.Table) -> Plan:
     )
 
 
+def _parse_verdict(document: Mapping[str, Any]) -> Verdict:
+    asks = document.get("asks_for_name", False)
+    return Verdict(**{"asks_for_reason": asks, **document})
+
+
 def _render_verdict(verdict: Verdict) -> dict[str, Any]:
-    return {
+    """The document has `asks_for_reason` only where it differs from `asks_for_name`: one that
+    was saved before there were two keeps its digest, and asks for both as it did."""
+    found = {
         "guard": verdict.guard,
         "outcome": verdict.outcome,
         "message": verdict.message,
         "remedy": verdict.remedy,
         "asks_for_name": verdict.asks_for_name,
     }
+    if verdict.asks_for_reason != verdict.asks_for_name:
+        found["asks_for_reason"] = verdict.asks_for_reason
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,8 +250,8 @@ class Approval:
 
     `digest` is that of the plan which the person saw. `by` is who that is: the receipt and
     the commits that are made carry the name, and none where it is None. `table_name` and
-    `reason` are needed where a verdict asks for them; both go into the receipt. Raises
-    `InvalidArgumentError` for text that a receipt could not hold.
+    `reason` are needed where a verdict asks for them; a reason goes into the receipt wherever
+    it is given. Raises `InvalidArgumentError` for text that a receipt could not hold.
     """
 
     digest: str

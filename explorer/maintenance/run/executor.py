@@ -329,17 +329,18 @@ def _obstacle(plan: Plan, approval: Approval) -> Problem | None:
         return _refusal("The approval was given to another plan: its digest is not this one's.")
     if refused := plan.refusals:
         return _refusal(" ".join(verdict.message for verdict in refused), refused[0].remedy)
-    if plan.asks_for_name:
-        name = plan.subject.name
-        remedy = (
-            f"Add `--confirm {shlex.quote(name)} --reason TEXT` on the command line, or table_name "
-            "and reason to the Approval."
-        )
-        if approval.table_name != name:
-            text = f"A guard asks a person to type the table's name, {name}, and a reason."
-            return _refusal(text, remedy)
-        if not (approval.reason or "").strip():
-            return _refusal("A guard asks for a reason, which the receipt will keep.", remedy)
+    name, why = plan.subject.name, plan.asks_for_reason
+    option, field = (" --reason TEXT", " and reason") if why else ("", "")
+    remedy = (
+        f"Add `--confirm {shlex.quote(name)}{option}` on the command line, or table_name{field} to "
+        "the Approval."
+    )
+    if plan.asks_for_name and approval.table_name != name:
+        more = ", and a reason" if why else ""
+        text = f"A guard asks a person to type the table's name, {name}{more}."
+        return _refusal(text, remedy)
+    if why and not (approval.reason or "").strip():
+        return _refusal("A guard asks for a reason, which the receipt will keep.", remedy)
     return None
 
 

@@ -126,6 +126,7 @@ def judge_clones(clones: tuple[KnownClone, ...]) -> tuple[Verdict, ...]:
             remedy="Type the table's name and give a reason, or write the rows of the clones to "
             "tables of their own first.",
             asks_for_name=True,
+            asks_for_reason=True,
         ),
     )
 

@@ -89,9 +89,11 @@ class Lake:
 
 def approve(plan: Plan) -> Approval:
     """The approval that a plan asks for."""
-    if not plan.asks_for_name:
-        return Approval(plan.digest)
-    return Approval(plan.digest, table_name=plan.subject.name, reason="a test asks for it")
+    return Approval(
+        plan.digest,
+        table_name=plan.subject.name if plan.asks_for_name else None,
+        reason="a test asks for it" if plan.asks_for_reason else None,
+    )
 
 
 def vacuum(lake: Lake, retention: timedelta | None = None, **options: Any) -> Plan:

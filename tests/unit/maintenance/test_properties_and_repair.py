@@ -285,6 +285,7 @@ def test_references_to_files_that_are_gone_are_removed(tmp_path: Path) -> None:
     plan = repair(lake, "files")
     assert set(planned(plan, "remove")) == {"lost%20one", "vector"}
     assert "21 rows" in plan.summary  # of the vector's file two were deleted
+    assert (plan.asks_for_name, plan.asks_for_reason) == (True, True)
     assert lake.execute(plan).status == "completed"
     assert lake.table.snapshot().files(["path"])["path"].to_pylist() == ["kept"]
     assert lake.table.history(1).column("operation").to_pylist() == ["FSCK"]

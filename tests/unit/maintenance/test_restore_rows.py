@@ -16,7 +16,7 @@ from explorer.maintenance import _restore_effect as restore_effect
 from explorer.protocol.vectors.deletion_vectors import build_inline_descriptor, render_descriptor
 from tests.data_tables import field, mapped, struct
 from tests.tables import FEATURE_PROTOCOL, Action, metadata, vector
-from tests.unit.maintenance.lake import Lake, approve, outcome
+from tests.unit.maintenance.lake import Lake, outcome
 
 
 @pytest.fixture
@@ -55,7 +55,9 @@ def start(lake: Lake, *actions: Action) -> None:
     lake.commit(0, [FEATURE_PROTOCOL, metadata(), *actions], age_days=9)
 
 
-def test_rows_come_first_and_the_name_is_asked_for_where_some_are_removed(lake: Lake) -> None:
+def test_rows_come_first_and_the_name_alone_is_asked_for_where_some_are_removed(
+    lake: Lake,
+) -> None:
     start(lake, lake.add("a", stats=rows(5)))
     more = [lake.add("b", stats=rows(1000)), lake.add("c", stats=rows(200))]
     lake.commit(1, more, age_days=5)
@@ -63,14 +65,16 @@ def test_rows_come_first_and_the_name_is_asked_for_where_some_are_removed(lake: 
     assert plan.summary.startswith("1,200 rows are removed and 0 return. Restores version 0")
     assert moved(plan) == (1200, 0, False)
     assert outcome(plan, "rows") == "warn"
-    assert plan.asks_for_name
+    assert (plan.asks_for_name, plan.asks_for_reason) == (True, False)
     for approval in (Approval(plan.digest), Approval(plan.digest, table_name="order", reason="x")):
         receipt = lake.execute(plan, approval=approval)
         assert receipt.status == "refused"
         assert receipt.problem is not None
-        assert "the table's name, orders" in receipt.problem.reason
+        assert receipt.problem.reason.endswith("the table's name, orders.")
+        assert "--reason" not in receipt.problem.remedy
         assert lake.table.latest_version() == 1
-    assert lake.execute(plan, approval=approve(plan)).status == "completed"
+    approval = Approval(plan.digest, table_name="orders")
+    assert lake.execute(plan, approval=approval).status == "completed"
     assert lake.table.snapshot().num_rows == 5
 
 

@@ -42,7 +42,7 @@ def test_retention_is_never_shorter_than_the_tables_own_without_a_word(lake: Lak
     assert not planned(vacuum(lake))
     plan = vacuum(lake, timedelta(days=8))
     assert outcome(plan, "retention") == "warn"
-    assert plan.asks_for_name
+    assert (plan.asks_for_name, plan.asks_for_reason) == (True, True)
     assert lake.execute(plan, approval=maintenance.Approval(plan.digest)).status == "refused"
     for wrong in (("order", "space"), ("orders", " "), ("orders", None)):
         approval = maintenance.Approval(plan.digest, table_name=wrong[0], reason=wrong[1])

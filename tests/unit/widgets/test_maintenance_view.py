@@ -168,7 +168,7 @@ def latest(orders: Orders) -> int:
     return explorer.open_table(orders.root).latest_version()
 
 
-def test_a_restore_that_removes_rows_says_so_first_and_asks_for_the_name(
+def test_a_restore_that_removes_rows_says_so_first_and_asks_for_the_name_alone(
     page: Page, orders: Orders
 ) -> None:
     orders.commit(2, [add("more", stats='{"numRecords":41}')], days=0.001)
@@ -180,10 +180,25 @@ def test_a_restore_that_removes_rows_says_so_first_and_asks_for_the_name(
     assert "To approve it, type the table's name: <code>orders</code>" in page.html
     page.approve(reason="a mistake")
     assert "name was not typed" in page.html
-    page.approve(table_name="orders")
     assert latest(orders) == 2
-    page.approve(table_name="orders", reason="a mistake")
+    page.approve(table_name="orders")
     assert latest(orders) == 3
+
+
+@pytest.mark.parametrize(("retention", "is_required"), [("8 days", False), ("2 days", True)])
+def test_a_reason_can_be_given_where_the_name_is_asked_for_and_must_be_where_a_guard_asks(
+    page: Page, retention: str, is_required: bool
+) -> None:
+    page.plan("vacuum", retention=retention)
+    field = page.html.partition('name="reason"')[2].partition(">")[0]
+    assert ("required" in field) is is_required
+    assert ("Reason (optional), kept in the receipt" in page.html) is not is_required
+
+
+def test_a_reason_that_was_not_asked_for_is_kept_in_the_receipt(page: Page) -> None:
+    page.plan("vacuum", retention="8 days")
+    page.approve(table_name="orders", reason="no space")
+    assert "no space" in page.html
 
 
 def test_answers_that_cannot_be_meant_stay_in_the_form(page: Page) -> None:

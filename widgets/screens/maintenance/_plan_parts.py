@@ -250,14 +250,11 @@ def render_approval(plan: Plan, button: str, *, asks_for_name: bool, is_final: b
     kind = "dx-danger" if asks_for_name else "dx-primary"
     warning = "This cannot be undone. " if is_final else ""
     name = _render_name(plan.subject.name, warning) if asks_for_name else NOTHING
-    reason = (
-        html(
-            "<label><span>The reason, which the receipt keeps</span>"
-            '<input type="text" name="reason" required autocomplete="off" maxlength="2000"></label>'
-        )
-        if plan.asks_for_name
-        else NOTHING
-    )
+    reason = NOTHING
+    if plan.asks_for_reason:
+        reason = _render_reason("The reason, which the receipt keeps", html(" required"))
+    elif asks_for_name:
+        reason = _render_reason("Reason (optional), kept in the receipt", NOTHING)
     return (
         # what was typed for one plan approves no other
         html(
@@ -275,6 +272,15 @@ def render_approval(plan: Plan, button: str, *, asks_for_name: bool, is_final: b
             kind,
             button,
         )
+    )
+
+
+def _render_reason(label: str, required: Markup) -> Markup:
+    return html(
+        "<label><span>{}</span>"
+        '<input type="text" name="reason"{} autocomplete="off" maxlength="2000"></label>',
+        label,
+        required,
     )
 
 

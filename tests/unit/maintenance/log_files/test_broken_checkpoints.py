@@ -127,7 +127,7 @@ def cut(lake: Lake, first: int) -> None:
         (lake.log.log / commit_name(version)).unlink()
 
 
-def test_versions_that_go_with_a_broken_checkpoint_are_named_and_the_name_is_asked_for(
+def test_versions_that_go_with_a_broken_checkpoint_are_named_and_name_and_reason_are_asked_for(
     lake: Lake,
 ) -> None:
     actions = history(lake, 8)
@@ -141,7 +141,7 @@ def test_versions_that_go_with_a_broken_checkpoint_are_named_and_the_name_is_ask
     assert "nothing is lost" not in plan.summary
     assert outcome(plan, "reach") == "warn"
     (verdict,) = (each for each in plan.verdicts if each.guard == "reach")
-    assert verdict.asks_for_name
+    assert (verdict.asks_for_name, verdict.asks_for_reason) == (True, True)
 
 
 def test_nothing_is_lost_where_commits_or_an_earlier_checkpoint_lead_there(lake: Lake) -> None:

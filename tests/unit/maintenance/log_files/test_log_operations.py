@@ -273,6 +273,7 @@ def test_shorter_log_than_the_table_asks_for_needs_its_name_and_a_reason(lake: L
     plan = cleanup(lake, timedelta(days=10))
     assert planned(plan)
     assert outcome(plan, "retention") == "warn"
+    assert (plan.asks_for_name, plan.asks_for_reason) == (True, True)
     assert lake.execute(plan, approval=maintenance.Approval(plan.digest)).status == "refused"
     approval = maintenance.Approval(plan.digest, table_name="orders", reason="the disk is full")
     assert lake.execute(plan, approval=approval).status == "completed"
@@ -290,6 +291,7 @@ def test_table_that_wants_no_cleanup_needs_its_name_and_a_reason(lake: Lake) -> 
     )
     plan = cleanup(lake)
     assert outcome(plan, "cleanup") == "warn"
+    assert (plan.asks_for_name, plan.asks_for_reason) == (True, True)
     assert lake.execute(plan, approval=maintenance.Approval(plan.digest)).status == "refused"
 
 

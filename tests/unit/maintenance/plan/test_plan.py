@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from explorer.errors import InvalidArgumentError, NotFoundError
 from explorer.maintenance import Plan, StateFolder, plan_vacuum
 from explorer.maintenance.documents.state_folder import default_state_dir
 from explorer.maintenance.plan.file_list import FILES_SCHEMA, digest_files
+from explorer.maintenance.plan.plan import Verdict, digest_document
 from explorer.maintenance.plan.step_types import DeleteFiles
 from tests.tables import PROTOCOL, metadata
 from tests.unit.maintenance.lake import Lake
@@ -87,6 +89,24 @@ def test_digest_of_files_does_not_depend_on_how_arrow_holds_them(plan: Plan) -> 
     moved = files.set_column(0, "path", pa.array(["a", "bc", *["d"] * (files.num_rows - 2)]))
     other = files.set_column(0, "path", pa.array(["ab", "c", *["d"] * (files.num_rows - 2)]))
     assert digest_files(moved) != digest_files(other)
+
+
+def test_plan_that_was_saved_before_reasons_were_asked_apart_is_read_and_asks_for_both(
+    lake: Lake, plan: Plan
+) -> None:
+    state = StateFolder(lake.state)
+    asks = Verdict(guard="rows", outcome="warn", message="1 row is removed.", asks_for_name=True)
+    state.save_plan(replace(plan, verdicts=(asks,)))
+    (saved,) = state.list_plans()
+    assert saved["verdicts"][0].pop("asks_for_reason") is False
+    place, own = lake.state / "plans", saved.pop("digest")
+    digest = digest_document(saved)
+    (place / f"{digest}.json").write_text(json.dumps(saved))
+    shutil.copy(place / f"{own}.arrow", place / f"{digest}.arrow")
+    loaded = state.load_plan(digest)
+    assert (loaded.digest, loaded.asks_for_name, loaded.asks_for_reason) == (digest, True, True)
+    newer = state.load_plan(own)
+    assert (newer.asks_for_name, newer.asks_for_reason) == (True, False)
 
 
 @pytest.mark.parametrize("part", ["json", "arrow"])

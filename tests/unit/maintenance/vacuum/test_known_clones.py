@@ -44,6 +44,7 @@ def test_files_that_a_clone_beside_the_table_needs_ask_for_its_name(source: Path
     plan = planned(source)
     [(message, asks)] = said(plan)
     assert asks
+    assert plan.asks_for_reason
     assert message.startswith(
         f"1 file is needed by 1 shallow clone of the table, {source.parent}/clone."
     )

@@ -175,7 +175,7 @@ def test_what_is_lost_for_good_needs_the_name_as_it_is(
 def test_a_reason_is_given_where_a_guard_asks_for_one(orders: Orders, state: StateFolder) -> None:
     page = session(orders, state)
     plan = page.plan(retention="2 days")
-    assert plan.asks_for_name
+    assert plan.asks_for_reason
     with pytest.raises(ConflictError) as error:
         page.approve(plan.digest, "orders", "  ")
     assert "reason" in refusal(error)
