@@ -45,3 +45,31 @@ def test_each_table_of_the_list_takes_one_line(
         column = page.get_by_role("columnheader", name="Finding").bounding_box() or {}
         assert column["x"] + column["width"] <= width
         page.close()
+
+
+@pytest.mark.parametrize("width", [1440, 1360])
+def test_places_are_in_sight_beside_long_findings(
+    browser: Browser, tmp_path: Path, width: int
+) -> None:
+    places = []
+    for end in ("orders", "visits"):
+        log = LogFolder(tmp_path / "lake" / f"events_of_the_shop_by_day_and_{end}")
+        actions = [PROTOCOL, metadata(), *(add(f"{at}.parquet", size=9) for at in range(20))]
+        log.commit(0, actions)
+        log.checkpoint(2, actions)
+        log.commit(3, [add("more.parquet", size=9)])
+        places.append(str(log.root))
+    with serving(places, tmp_path / "state") as server:
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        page.goto(server.address())
+        row = page.get_by_role("row").filter(has=page.get_by_role("cell")).first
+        finding = row.get_by_role("cell", name="gap in the commits, no hint, small files")
+        expect(finding).to_be_visible()
+        place = row.get_by_role("cell", name=str(tmp_path))
+        box, within = (
+            place.bounding_box() or {},
+            page.locator(".dx-scroll").first.bounding_box() or {},
+        )
+        assert box["width"] >= 80
+        assert box["x"] + box["width"] <= within["x"] + within["width"]
+        page.close()

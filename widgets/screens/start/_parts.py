@@ -14,7 +14,6 @@ from widgets.markup import NOTHING, Markup, html, join
 from widgets.text import (
     UNKNOWN,
     cut,
-    cut_middle,
     format_age,
     format_bytes,
     format_count,
@@ -135,7 +134,7 @@ def build_summary_row(summary: Any, now: datetime) -> Row:
             _figure(summary.version, format_count, missing),
             _figure(summary.num_files, format_count, missing),
             _figure(summary.size_in_bytes, format_bytes, missing),
-            Cell(text=cut_middle(summary.shown, 28), title=summary.shown, muted=True),
+            Cell(text=cut(summary.shown, 200), title=summary.shown, muted=True),
         ),
     )  # fmt: skip
 

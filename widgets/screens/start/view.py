@@ -234,7 +234,7 @@ class StartView:
             'value="{}" aria-label="Filter the tables" '
             'placeholder="Filter by name or place" autocomplete="off" spellcheck="false">'
             '<button type="button" data-do="refresh" data-value="">Refresh</button></div>'
-            "{}{}{}{}",
+            '{}{}<div class="dx-catalog">{}</div>{}',
             sum_up(every),
             problems,
             self._filter,
