@@ -158,7 +158,11 @@ def _row(entry: dict[str, object], selected: int | None) -> Row:
                 lane=lane_of(operation if isinstance(operation, str) else None),
             ),
             _text_cell(entry["user_name"]),
-            _change_cell(entry["rows_added"], entry["rows_removed"]),
+            _change_cell(
+                entry["rows_added"],
+                entry["rows_removed"],
+                title=_missing_rows(entry["rows_added"], entry["rows_removed"]),
+            ),
             _change_cell(entry["files_added"], entry["files_removed"]),
             Cell(
                 text=format_signed_bytes(change),
@@ -175,6 +179,16 @@ def _text_cell(value: object) -> Cell:
     return Cell(text=cut(str(value), 80), title=cut(str(value), 300))
 
 
-def _change_cell(added: object, removed: object) -> Cell:
+def _change_cell(added: object, removed: object, *, title: str | None = None) -> Cell:
     text = format_change(added, removed)  # type: ignore[arg-type]
-    return Cell(text=text, muted=text == UNKNOWN)
+    return Cell(text=text, title=title, muted=text == UNKNOWN)
+
+
+def _missing_rows(added: object, removed: object) -> str | None:
+    """How to learn what a commit does not record: some writers leave out the statistics of files
+    that they remove."""
+    missing = [word for word, number in (("added", added), ("removed", removed)) if number is None]
+    if not missing:
+        return None
+    what = " and ".join(missing)
+    return f"The commit does not record how many rows it {what}: open it to count them."

@@ -13,6 +13,7 @@ import pytest
 from bokeh.document import Document
 from panel.io import document as panel_document
 
+from tests.tables import PROTOCOL, LogFolder, add, metadata
 from tests.unit.widgets.page.test_explorer_view import Page, shop
 from tests.unit.widgets.screens.commits.test_commits import SCHEMA, commit, frame
 from widgets.figures.commits import build_changes, build_range_sums, read_commits
@@ -220,6 +221,21 @@ def test_a_version_of_another_table_begins_no_range_of_this_one(tmp_path: Path) 
     page.do("older", "13")
     page.do("compare")
     assert (page.state.older, page.state.version, page.state.other) == (13, 14, "")
+
+
+def test_rows_that_a_commit_does_not_record_say_how_to_learn_them(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "orders")
+    log.commit(0, [PROTOCOL, metadata(), add("a", stats='{"numRecords":38}')])
+    info = {"commitInfo": {"operation": "WRITE", "operationParameters": {"mode": "Overwrite"}}}
+    gone = {"remove": {"path": "a", "dataChange": True, "deletionTimestamp": 1}}
+    log.commit(1, [info, gone, add("b", stats='{"numRecords":6}')])
+    page = Page().open(log.root, view="timeline")
+    said = "The commit does not record how many rows it removed: open it to count them."
+    assert f'title="{said}">+6 \N{MINUS SIGN}?<' in page.html
+    assert page.html.count("does not record how many rows") == 1
+    log.commit(2, [info, add("c")])
+    page.explorer.reload()
+    assert "how many rows it added: open it" in page.html
 
 
 def test_a_queue_of_messages_that_panel_forgot_is_sent() -> None:
