@@ -10,7 +10,19 @@
   // so that the server knows it when it is asked for what is drawn; see `address_bar.js`
   if (chosen === undefined) {
     const folder = window.location.pathname.replace(/[^/]*$/, "")
-    try { document.cookie = `delta-explorer-theme=${root.dataset.theme}; path=${folder}; max-age=31536000; samesite=lax` } catch { /* it is told later */ }
+    let is_kept = false
+    try {
+      document.cookie = `delta-explorer-theme=${root.dataset.theme}; path=${folder}; max-age=31536000; samesite=lax`
+      is_kept = document.cookie.includes("delta-explorer-theme=")
+    } catch { /* as below */ }
+    // a browser that keeps no cookie says it in the address of the page's socket
+    if (!is_kept && prefers_dark) {
+      globalThis.WebSocket = class extends WebSocket {
+        constructor(address, protocols) {
+          super(`${address}${String(address).includes("?") ? "&" : "?"}delta-explorer-theme=dark`, protocols)
+        }
+      }
+    }
   }
 
   // the components of the page adopt this one sheet

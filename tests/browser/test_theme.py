@@ -21,6 +21,9 @@ GROUND = """() => new Promise((done) => {
 })"""  # noqa: E501 - a script
 """The theme of the document before any component is there."""
 
+NO_COOKIES = "Object.defineProperty(document, 'cookie', {get: () => '', set: () => {}})"
+"""The script of a browser that keeps none."""
+
 
 def dark_page(browser: Browser, guard: Guard) -> Page:
     """A page of a new browser whose system is dark."""
@@ -73,10 +76,13 @@ def test_a_page_has_its_theme_before_any_component_is_there(
     page.context.close()
 
 
+@pytest.mark.parametrize("keeps_cookies", [True, False])
 def test_no_plot_is_sent_in_other_colours_than_those_of_a_first_visit(
-    browser: Browser, server: Server, shop: Path, guard: Guard
+    browser: Browser, server: Server, shop: Path, guard: Guard, keeps_cookies: bool
 ) -> None:
     page = dark_page(browser, guard)
+    if not keeps_cookies:
+        page.add_init_script(NO_COOKIES)
     colours: set[str] = set()
 
     def keep(frame: str | bytes) -> None:
@@ -95,9 +101,9 @@ def test_a_page_without_cookies_tells_its_theme_when_it_is_there(
     browser: Browser, server: Server, shop: Path, guard: Guard
 ) -> None:
     page = dark_page(browser, guard)
-    page.add_init_script(
-        "Object.defineProperty(document, 'cookie', {get: () => '', set: () => {}})"
-    )
+    page.add_init_script(NO_COOKIES)
+    # what lies between may take the theme out of the address of the socket
+    page.add_init_script("Object.defineProperty(window, 'WebSocket', {writable: false})")
     page.goto(server.address(table=shop, view="log"))
     expect(page.locator(".dx-page.dx-dark")).to_be_visible()
     page.context.close()

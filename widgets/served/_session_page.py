@@ -162,8 +162,11 @@ _not_taken_up: WeakKeyDictionary[Document, ref[PageState]] = WeakKeyDictionary()
 def paint_first(document: Document, request: Any) -> None:
     """Have a page in the colours of its browser before that draws it: what asks for the page on a
     first visit says nothing of them, and the socket that comes next does, since the head of the
-    page has them in a cookie by then. Where there is no cookie, the page tells when it is there."""
+    page has them in a cookie by then, or adds them to the socket's address where the browser keeps
+    no cookie. Where both are lost on the way, the page tells when it is there."""
     kept, is_dark = _not_taken_up.pop(document, None), _reads_dark(request)
+    if is_dark is None and THEME_COOKIE in request.query_arguments:
+        is_dark = request.query_arguments[THEME_COOKIE] == [b"dark"]
     state = None if kept is None else kept()
     if state is not None and is_dark is not None and is_dark != state.dark:
         change_first(document, partial(setattr, state, "dark", is_dark))

@@ -1,14 +1,16 @@
-"""Where the link of a page leads, and where a link of another site may not."""
+"""Where the link of a page leads, where a link of another site may not, and the first colours."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from urllib.parse import urlencode
+from weakref import ref
 
 import panel as pn
 import pytest
 from bokeh.document import Document
 from panel.io.state import set_curdoc
+from tornado.httputil import HTTPHeaders, HTTPServerRequest
 
 from widgets.served import _session_page
 from widgets.session.access import Access
@@ -74,3 +76,25 @@ def test_what_fails_before_there_is_a_page_is_told_without_its_words() -> None:
     (said,) = page._render_items["main"][0]
     assert "did not expect" in said.html
     assert "secret" not in said.html
+
+
+@pytest.mark.parametrize(
+    ("query", "cookie", "is_dark"),
+    [
+        ("", "", False),
+        ("", "dark", True),
+        ("table=a?b&delta-explorer-theme=dark", "", True),
+        ("delta-explorer-theme=night", "", False),
+        ("delta-explorer-theme=dark", "light-chosen", False),
+    ],
+)
+def test_the_socket_of_a_first_visit_says_the_theme_by_its_cookie_else_by_its_address(
+    monkeypatch: pytest.MonkeyPatch, query: str, cookie: str, is_dark: bool
+) -> None:
+    monkeypatch.setattr(_session_page, "change_first", lambda _, change: change())
+    state, document = PageState(), Document()
+    monkeypatch.setitem(_session_page._not_taken_up, document, ref(state))
+    headers = HTTPHeaders({"Cookie": f"delta-explorer-theme={cookie}"} if cookie else {})
+    request = HTTPServerRequest("GET", f"/ws?{query}", headers=headers)
+    _session_page.paint_first(document, request)
+    assert state.dark is is_dark
