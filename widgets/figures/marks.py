@@ -55,8 +55,9 @@ def build_marks(palette: Palette, commits: Commits, cells: Cells) -> dict[str, o
         "y": names,
         "color": [palette.lane(name) for name in names],
         "size": 5.0 + np.minimum(3.2 * np.log10(1 + touched), 11.0),
-        # Hollow where the commit does not say how many files it touched.
-        "fill": np.where(known, 0.62, 0.0),
+        # Hollow where the commit does not say how many files it touched; pale, so that marks
+        # which overlap are each seen by their outline.
+        "fill": np.where(known, 0.4, 0.0),
         "newest": commits.version[cells.last],
         "what": _what(commits, cells),
         "when": [_when(commits, i, j) for i, j in zip(cells.first, cells.last, strict=True)],

@@ -399,7 +399,7 @@ def _lanes_figure(
     dress_axis(plot, axis)
     mark = Scatter(
         x="x", y="y", size="size", marker="circle", fill_color="color", line_color="color",
-        fill_alpha="fill", line_alpha=0.8,
+        fill_alpha="fill", line_alpha=1.0,
     )  # fmt: skip
     # one that is tapped is selected elsewhere: the others stay as they are
     marks = shared.add(plot, sources["marks"], mark, nonselection_glyph=mark)

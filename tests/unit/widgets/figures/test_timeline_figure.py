@@ -107,6 +107,14 @@ def test_unknown_numbers_are_said_to_be_unknown_and_drawn_hollow() -> None:
     assert plot.marks.data["fill"][1] > 0
 
 
+def test_marks_that_overlap_are_each_seen_by_their_outline() -> None:
+    plot, _ = drawn(commit(0, files_added=3, files_removed=0), commit(1))
+    (marks,) = (one.glyph for one in plot.lanes.renderers if one.data_source is plot.marks)
+    assert marks.line_alpha == 1
+    # what lies below one mark, or two, is told from what does not
+    assert 0 < plot.marks.data["fill"][0] < 0.5
+
+
 def test_checkpoints_and_problems_are_marked() -> None:
     plot, _ = drawn(commit(0), commit(1, is_checkpoint=True), commit(2, problem="cut off"))
     assert plot.sources["checkpoints"].data["what"] == ["1"]
