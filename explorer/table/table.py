@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from explorer.log.commits.timed_listing import ListedTimes
     from explorer.log.folder.files_read import FilesRead
 
 Answer = TypeVar("Answer")
@@ -67,6 +68,7 @@ class Table:
         self._cache_bytes = cache_bytes
         self._cache = KeyCache(cache_bytes)
         self._listed = KeptListing()
+        self._listed_times: ListedTimes | None = None
         self._files_read: FilesRead | None = None
         self._held: LoadedVersion | None = None
         self._known: KnownActions | None = None
@@ -85,10 +87,11 @@ class Table:
     def held_bytes(self) -> int:
         """The size of the cache, in bytes."""
         with self._lock:
-            held, read = self._held, self._files_read
+            held, read, times = self._held, self._files_read, self._listed_times
         return (
             self._cache.held_bytes
             + self._listed.held_bytes
+            + (0 if times is None else times.held_bytes)
             + (0 if read is None else read.held_bytes)
             + (0 if held is None else held.nbytes)
         )
@@ -99,7 +102,18 @@ class Table:
             self._held = self._known = None
         self._cache.release()
         self._listed.release()
-        self._files_read = None
+        self._files_read = self._listed_times = None
+
+    @property
+    def listed_times(self) -> ListedTimes:
+        """The times of its commit files, as the log was listed last."""
+        # small tables open without it
+        from explorer.log.commits.timed_listing import ListedTimes  # noqa: PLC0415  # see above
+
+        with self._lock:
+            if self._listed_times is None:
+                self._listed_times = ListedTimes()
+            return self._listed_times
 
     def store_at(self, listing: LogListing) -> ReadStore:
         """The store, to read files of the log as of a listing of it: those that were read before
@@ -347,7 +361,12 @@ class Table:
 
         active = in_commit_times(protocol, metadata)
         chain = run if version in run else (version,)
-        return utc_time(commit_time(self.store_at(listing), listing, chain, version, active))
+        store = self.store_at(listing)
+
+        def read_modified() -> Mapping[int, int]:
+            return self.listed_times.up_to(store, version).modified
+
+        return utc_time(commit_time(store, listing, chain, version, active, read_modified))
 
     def _version_at(self, listing: LogListing, timestamp: str | datetime) -> int:
         from explorer.table.times import (  # noqa: PLC0415  # only where times are asked for

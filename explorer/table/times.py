@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -148,21 +148,33 @@ def shown_millisecond(milliseconds: int) -> str:
     return f"{shown_time(milliseconds)[:-4]}.{milliseconds % 1000:03} UTC"
 
 
-def modification_times(store: ReadStore, listing: LogListing, versions: Sequence[int]) -> list[int]:
-    """Modification times of commit files of `listing` as they are, in milliseconds."""
+def modification_times(
+    store: ReadStore,
+    listing: LogListing,
+    versions: Sequence[int],
+    read_modified: Callable[[], Mapping[int, int]] | None = None,
+) -> list[int]:
+    """Modification times of commit files of `listing` as they are, in milliseconds; of many by
+    `read_modified`, which need not know them all, where that is given."""
     if listing.stored:
         return [listing.stored[render_commit_name(version)].modified_ms for version in versions]
     if len(versions) <= 64:
         return [store.stat(render_commit_path(version)).modified_ms for version in versions]
-    wanted = set(versions)
-    listed = {
+    listed = _list_modified(store) if read_modified is None else read_modified()
+    missing = {
+        version: store.stat(render_commit_path(version)).modified_ms
+        for version in versions
+        if version not in listed
+    }
+    return [missing[version] if version in missing else listed[version] for version in versions]
+
+
+def _list_modified(store: ReadStore) -> dict[int, int]:
+    return {
         version: info.modified_ms
         for info in store.list_folder(LOG_FOLDER)
-        if (version := parse_commit_version(info.name)) in wanted
+        if (version := parse_commit_version(info.name)) is not None
     }
-    missing = wanted - listed.keys()
-    listed |= {version: store.stat(render_commit_path(version)).modified_ms for version in missing}
-    return [listed[version] for version in versions]
 
 
 def commit_time(
@@ -171,13 +183,14 @@ def commit_time(
     commits: Sequence[int],
     version: int,
     active: InCommitTimes | None,
+    read_modified: Callable[[], Mapping[int, int]] | None = None,
 ) -> int:
     """The time of one version, in milliseconds; `commits` is the contiguous run that ends there
-    or later and begins with the oldest that counts."""
+    or later and begins with the oldest that counts, `read_modified` as in `modification_times`."""
     if active is not None and version >= active.since_version:
         return _in_commit_ms(store, version)
     chain = [number for number in commits if number <= version]
-    return monotonic(modification_times(store, listing, chain))[-1]
+    return monotonic(modification_times(store, listing, chain, read_modified))[-1]
 
 
 def commit_times(

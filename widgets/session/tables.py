@@ -17,7 +17,7 @@ import pyarrow as pa
 
 import explorer.inspect as look
 from explorer.errors import DeltaError, Problem, UnsupportedError
-from explorer.inspect.commits.timed_listing import TimedListing, list_with_times
+from explorer.log.commits.timed_listing import TimedListing
 from explorer.log.folder.listing import LogListing
 from explorer.log.folder.segment import newest_named
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
@@ -309,7 +309,7 @@ class TableService:
 
     def list_times(self) -> TimedListing:
         """The log as it is now, with the times of its commits, for `read_timeline`."""
-        return list_with_times(self._table.store)
+        return self._table.listed_times.list_log(self._table.store)
 
     def read_timeline(
         self,

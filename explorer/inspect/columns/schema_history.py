@@ -15,7 +15,6 @@ from explorer.errors import CorruptLogError, DeltaError
 from explorer.inspect.answer import LIMIT, VERSION, Answer
 from explorer.inspect.commits.commit_fold import CommitFold
 from explorer.inspect.commits.commit_lines import find_bodies
-from explorer.inspect.commits.timed_listing import list_with_times
 from explorer.inspect.frame_rows import plain_rows
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import TIME, bool_column, int64_column, string_column, time_column
@@ -81,7 +80,7 @@ def schema_history(
     The mark up to which the numbers of an identity column are given out is no change. A table
     whose snapshot is refused answers. Each commit is read once for an open table.
     """
-    found = list_with_times(table.store)
+    found = table.listed_times.list_log(table.store)
     last = found.listing.latest_version if version is None else version
     watch = Watch(progress=progress, cancel=cancel)
     in_commit_since = cache(table.in_commit_since)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from explorer.inspect.commits.commit_lines import read_commit
-from explorer.inspect.commits.timed_listing import file_time
 from explorer.log.commits.commit_info import CommitInfo, parse_commit_info
 from explorer.log.commits.info_bodies import text_of
 from explorer.table.table import Table
@@ -49,7 +48,7 @@ def _time(table: Table, found: CommitInfo) -> int:
         (time,) = counting([found.in_commit_ms], [found.version], table.in_commit_since())
         if time is not None:
             return time
-    return file_time(table, found.version)
+    return table.listed_times.up_to(table.store, found.version).file_times[found.version]
 
 
 def _typed(body: Mapping[str, Any], key: str, kind: type) -> Any:

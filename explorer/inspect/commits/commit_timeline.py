@@ -11,9 +11,9 @@ import pyarrow as pa
 from explorer.errors import DeltaError
 from explorer.inspect.commits._commit_summary import CommitSummary, parse_summary
 from explorer.inspect.commits.commit_lines import read_commits
-from explorer.inspect.commits.timed_listing import TimedListing, list_with_times
 from explorer.inspect.frames import Column, build_batch, schema_of
 from explorer.log.actions.columns import TIME, bool_column, int64_column, string_column, time_column
+from explorer.log.commits.timed_listing import TimedListing
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.filenames import render_commit_name
 from explorer.table.table import Table
@@ -61,7 +61,7 @@ def timeline(  # noqa: PLR0913 - one name for each thing that can be set
 ) -> pa.Table:
     """One row per commit file of the versions `first` to `last`, newest first; of these
     versions only those in `only`, where that is given. Who reads a long history part by part
-    gives what was `listed` of it (`list_with_times`), which takes long by itself.
+    gives what was `listed` of it (`Table.listed_times`), which takes long by itself.
 
     What a commit does not record is null, never 0; how files, bytes and rows are
     counted stands in `explorer.inspect.commits._commit_summary`. `timestamp` is the
@@ -72,7 +72,7 @@ def timeline(  # noqa: PLR0913 - one name for each thing that can be set
     of commits with metadata apart. A commit that cannot be read has a row whose `problem` says
     why.
     """
-    found = list_with_times(table.store) if listed is None else listed
+    found = table.listed_times.list_log(table.store) if listed is None else listed
     versions = [
         version
         for version in reversed(found.listing.commits)

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError
 from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
-from explorer.inspect.commits.timed_listing import list_with_times
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
 from explorer.progress import Cancel, ProgressCallback, Watch, while_working
@@ -167,7 +166,8 @@ def _times_of(table: Table, found: Sequence[Conflict]) -> dict[int, int | None]:
     calls its time means nothing without in-commit timestamps."""
     if not found:
         return {}
-    since, times = table.in_commit_since(), list_with_times(table.store).file_times
+    since = table.in_commit_since()
+    times = table.listed_times.list_log(table.store).file_times
     told = {one.version: one.commit.timestamp for one in found}
     return {
         version: time if since is not None and version >= since else times.get(version)

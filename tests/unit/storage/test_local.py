@@ -15,6 +15,7 @@ import pytest
 
 import explorer
 from explorer.errors import DeltaError, NotFoundError, StorageError
+from explorer.storage._many_files import read_infos
 from explorer.storage.local import LocalStore
 from explorer.storage.open import open_read_store, open_write_store
 from explorer.storage.ports import HeadStore, PutOutcome, ReadStore, WriteStore
@@ -66,6 +67,39 @@ def test_listing_holds_files_alone(tmp_path: Path) -> None:
     found = store.list_folder("")
     assert [info.name for info in found] == names
     assert [info.size for info in found] == [len(name.encode()) for name in names]
+
+
+def test_a_listing_of_thousands_is_what_each_file_says(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "many", tmp_path / "outside"
+    (folder / "folder").mkdir(parents=True)
+    outside.write_bytes(b"outside")
+    for number in range(9_000):  # two calls of Arrow, and more
+        (folder / f"{number:05}").write_bytes(b"x" * (number % 7))
+    for name, time in (("00003", -1_500_000), ("08999", 1_700_000_000_123_999_999)):
+        os.utime(folder / name, ns=(time, time))
+    (folder / "link").symlink_to(outside)
+    (folder / "leads nowhere").symlink_to(tmp_path / "nothing")
+    (folder / "to a folder").symlink_to(folder / "folder")
+    os.mkfifo(folder / "pipe")
+    store = LocalStore(str(folder))
+    found = store.list_folder("")
+    assert [info.name for info in found] == [*(f"{number:05}" for number in range(9_000)), "link"]
+    assert found == [store.stat(info.name) for info in found]
+    (folder / "größe").write_bytes(b"xy")
+    with open(os.fsencode(folder) + b"/no text\xff", "wb"):
+        pass
+    assert {info.name: info.size for info in store.list_folder("")} == {
+        **{info.name: info.size for info in found},
+        "größe": 2,
+        "no text\ufffd": 0,
+    }
+
+
+def test_what_went_away_was_never_in_a_listing_of_thousands(tmp_path: Path) -> None:
+    (tmp_path / "there").write_bytes(b"x")
+    (tmp_path / "folder").mkdir()
+    found = list(read_infos(str(tmp_path), ["gone", "folder", "there"]))
+    assert found == [LocalStore(str(tmp_path)).stat("there")]
 
 
 def test_listing_is_never_stale(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from explorer.errors import CancelledError, DeltaError, Problem
-from explorer.inspect.commits.timed_listing import TimedListing
+from explorer.log.commits.timed_listing import TimedListing
 from explorer.progress import Cancel, Progress, ProgressCallback
 from widgets.session.tables import TableService
 

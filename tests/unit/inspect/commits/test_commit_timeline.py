@@ -10,7 +10,6 @@ import pytest
 import explorer
 import explorer.inspect as look
 from explorer.errors import CancelledError, NotFoundError, StorageError
-from explorer.inspect.commits.timed_listing import list_with_times
 from explorer.progress import Cancel, Progress
 from explorer.storage.local import LocalStore
 from explorer.storage.ports import ObjectInfo
@@ -250,7 +249,7 @@ def test_a_log_is_listed_once_for_the_times_of_its_commits(folder: LogFolder) ->
 def test_a_history_read_part_by_part_lists_the_log_once(folder: LogFolder) -> None:
     store = _Listed(str(folder.root))
     table = Table(store)
-    listed = list_with_times(store)
+    listed = table.listed_times.list_log(store)
     parts = [look.timeline(table, first=at, last=at, listed=listed) for at in (2, 1, 0)]
     assert store.times == 1
     assert pa.concat_tables(parts).to_pylist() == look.timeline(table).to_pylist()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 from explorer.log.commits.commit_info import monotonic
 from explorer.log.folder.listing import LogListing, build_listing
 from explorer.protocol.filenames import LOG_FOLDER, parse_commit_version, render_commit_path
 from explorer.storage.ports import ReadStore
-from explorer.table.table import Table
+
+# what a version costs: two numbers and an entry in each of two dictionaries
+_VERSION_BYTES = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,31 +43,37 @@ def list_with_times(store: ReadStore) -> TimedListing:
     )
 
 
-class _ListedTimes:
-    """The times of the logs that were listed last, so that asking for one commit after
-    the other lists each log once: a commit's time depends on those before it alone."""
+class ListedTimes:
+    """The times of one log as it was listed last, so that who asks for one commit after the
+    other lists it once: a commit's time depends on those before it alone. Safe to share between
+    threads, of which one at a time lists: for two of them a long log takes many times as long."""
 
     def __init__(self) -> None:
-        self._held: WeakKeyDictionary[Table, TimedListing] = WeakKeyDictionary()
+        self._held: TimedListing | None = None
         self._lock = threading.Lock()
 
-    def of(self, table: Table, version: int) -> int:
-        """`TimedListing.file_times` of one version, whose commit must be there."""
-        now = table.store.stat(render_commit_path(version)).modified_ms
+    @property
+    def held_bytes(self) -> int:
+        """What is kept takes so many bytes."""
+        held = self._held
+        return 0 if held is None else _VERSION_BYTES * len(held.modified)
+
+    def list_log(self, store: ReadStore) -> TimedListing:
+        """The log as it is now; `store` is the same one each time."""
         with self._lock:
-            held = self._held.get(table)
-        # another time of the file: the table was created again
-        if held is None or held.modified.get(version) != now:
-            held = list_with_times(table.store)
-            with self._lock:
-                self._held[table] = held
-        return held.file_times[version]
+            return self._list(store)
 
+    def up_to(self, store: ReadStore, version: int) -> TimedListing:
+        """A listing that has the times of `version`, whose commit must be there, and of those
+        before it; listed again where the file of that commit has another time than before."""
+        now = store.stat(render_commit_path(version)).modified_ms
+        with self._lock:
+            held = self._held
+            # another time of the file: the table was created again
+            if held is None or held.modified.get(version) != now:
+                held = self._list(store)
+            return held
 
-_LISTED = _ListedTimes()
-
-
-def file_time(table: Table, version: int) -> int:
-    """When the commit of `version` counts as made by the time of its file, in milliseconds
-    since the epoch; made monotonic over the log."""
-    return _LISTED.of(table, version)
+    def _list(self, store: ReadStore) -> TimedListing:
+        self._held = listed = list_with_times(store)
+        return listed
