@@ -93,7 +93,12 @@ class ChangeRange:
         chain = [version for version in run if version < self.versions.stop]
         if not chain or chain[0] > self.versions.start:
             chain = list(self.versions)
-        times = modification_times(self.table.store, self.listing, chain)
+        store, newest = self.table.store, chain[-1]
+
+        def read_modified() -> Mapping[int, int]:
+            return self.table.listed_times.up_to(store, newest).modified
+
+        times = modification_times(store, self.listing, chain, read_modified)
         return dict(zip(chain, monotonic(times), strict=True))
 
 

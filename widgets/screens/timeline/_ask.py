@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -19,7 +20,11 @@ FIRST_WINDOW = 100
 """A screen of commits, there at once even from a slow store."""
 
 LARGEST_WINDOW = 20_000
-"""Each window lists the log again for its times, so few are better than many."""
+"""Commits that are read before they are drawn, where that takes `WINDOW_SECONDS` or more."""
+
+WINDOW_SECONDS = 2.0
+"""What is drawn is drawn from all commits that are known, which takes as long as reading some
+ten thousand of a local log: where reading is quick, few windows are better than many."""
 
 CONCURRENT_READS = 2
 """Long readings at once; more would starve the pages' other work."""
@@ -40,17 +45,20 @@ class HistoryPart:
     problem: Problem | None = None
 
 
-def plan_windows(commits: Sequence[int]) -> Iterator[tuple[int, int]]:
+def plan_windows(
+    commits: Sequence[int], clock: Callable[[], float] = time.monotonic
+) -> Iterator[tuple[int, int]]:
     """First and last version of each window over ascending `commits`, newest first.
 
-    Windows grow tenfold up to the largest, counted in commits that exist: a gap in the
-    log costs nothing.
+    Windows grow tenfold up to the largest, and further up to what was last read in
+    `WINDOW_SECONDS`; they are counted in commits that exist: a gap in the log costs nothing.
     """
     end, size = len(commits), FIRST_WINDOW
     while end > 0:
-        start = max(0, end - size)
+        start, began = max(0, end - size), clock()
         yield commits[start], commits[end - 1]
-        end, size = start, min(size * 10, LARGEST_WINDOW)
+        quick = int(size * WINDOW_SECONDS / max(clock() - began, 1e-3))
+        end, size = start, min(size * 10, max(quick, LARGEST_WINDOW))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,10 @@ from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import HistoryState
 
+TOLD_SECONDS = 0.2
+"""How far a reading is goes to the browser no more often: each message takes as long as reading
+some hundred commits."""
+
 INLINE_SECONDS = 3.0
 """How long a notebook cell may read before it shows what it has."""
 
@@ -90,8 +94,13 @@ class HistoryReader:
         def show(part: HistoryPart) -> None:
             runner.post(partial(self._grow, cancel, part))
 
+        told = began
+
         def report(progress: Progress) -> None:
-            runner.post(partial(self._tell, cancel, progress))
+            nonlocal told
+            if (now := time.monotonic()) - told >= TOLD_SECONDS:
+                told = now
+                runner.post(partial(self._tell, cancel, progress))
 
         def enough() -> bool:
             return not runner.is_background and time.monotonic() - began > INLINE_SECONDS

@@ -182,10 +182,20 @@ def test_windows_cover_every_commit_once_newest_first(count: int) -> None:
     assert [last for _, last in windows] == sorted((last for _, last in windows), reverse=True)
 
 
-def test_the_first_window_is_small_and_none_is_huge() -> None:
-    sizes = [last - first + 1 for first, last in plan_windows(range(100_000))]
-    assert sizes[0] == FIRST_WINDOW
-    assert max(sizes) <= LARGEST_WINDOW
+@pytest.mark.parametrize(
+    ("rate", "sizes"),
+    [
+        (1_000, [100, 1_000, 10_000, *[20_000] * 9, 8_900]),
+        (40_000, [100, 1_000, 10_000, 80_000, 80_000, 28_900]),
+        (1e9, [100, 1_000, 10_000, 100_000, 88_900]),
+    ],
+)
+def test_windows_are_as_large_as_can_be_read_in_two_seconds(rate: float, sizes: list[int]) -> None:
+    found: list[int] = []
+    for first, last in plan_windows(range(200_000), lambda: sum(found) / rate):
+        found.append(last - first + 1)
+    assert found == sizes
+    assert LARGEST_WINDOW == 20_000
 
 
 def read(service: TableService, **options: Any) -> list[Any]:
