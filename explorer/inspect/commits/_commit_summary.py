@@ -20,12 +20,11 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, NamedTuple, NoReturn
 
-import orjson
-
 from explorer.errors import CorruptLogError
 from explorer.inspect.commits._predicate_words import read_condition, without_ids
 from explorer.inspect.commits.commit_lines import split_lines
 from explorer.log.commits.commit_file import parse_action
+from explorer.log.single_count import read_count
 
 _NOTHING: dict[str, Any] = {}
 _LARGEST = 2**63 - 1
@@ -143,7 +142,7 @@ def _recorded(tally: _Tally) -> dict[str, Any]:
         "operation": _text(info.get("operation")),
         "user_name": _text(info.get("userName")) or _text(info.get("userId")),
         "engine_info": _text(info.get("engineInfo")) or _text(info.get("clientVersion")),
-        "predicate": _condition(info.get("operationParameters")),
+        "predicate": read_predicate(_predicate(info.get("operationParameters"))),
         "message": (_text(info.get("userMetadata")) or "")[:LONGEST_TEXT] or None,
         "in_commit_timestamp": _whole(info.get("inCommitTimestamp")),
         "has_protocol": "protocol" in kinds,
@@ -153,11 +152,14 @@ def _recorded(tally: _Tally) -> dict[str, Any]:
     }
 
 
-def _condition(parameters: Any) -> str | None:
-    if not isinstance(parameters, dict):
-        return None
+def _predicate(parameters: Any) -> str | None:
+    return _text(parameters.get("predicate")) if isinstance(parameters, dict) else None
+
+
+def read_predicate(text: str | None) -> str | None:
+    """The condition that a writer recorded as `predicate`, cut; None where it is none."""
     # a condition beyond the limit is cut before it is read, so that a log of long ones is quick
-    condition = read_condition(_text(parameters.get("predicate")))
+    condition = read_condition(text)
     return None if condition is None else without_ids(condition[:LONGEST_TEXT])
 
 
@@ -255,13 +257,7 @@ def _metric(info: dict[str, Any], *names: str) -> int | None:
 
 def count_records(stats: Any) -> int | None:
     """`numRecords` of a file's statistics (spec: Per-file Statistics)."""
-    if not isinstance(stats, str):
-        return None
-    try:
-        parsed = orjson.loads(stats)
-    except orjson.JSONDecodeError:
-        return None
-    return _whole(parsed.get("numRecords")) if isinstance(parsed, dict) else None
+    return read_count(stats) if isinstance(stats, str) else None
 
 
 def _vector(body: Any) -> tuple[tuple[Any, Any, Any] | None, int | None]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
 
 from explorer.errors import DeltaError
@@ -13,11 +16,17 @@ from explorer.inspect.commits._commit_summary import CommitSummary, parse_summar
 from explorer.inspect.commits.commit_lines import read_commits
 from explorer.inspect.frames import Column, build_batch, schema_of
 from explorer.log.actions.columns import TIME, bool_column, int64_column, string_column, time_column
+from explorer.log.commits.prefetched_columns import LARGE_FILE
 from explorer.log.commits.timed_listing import TimedListing
+from explorer.log.plain_arrays import build_array, in_one_piece
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.filenames import render_commit_name
+from explorer.protocol.filenames import render_commit_name, render_commit_names
+from explorer.storage.ports import HeadStore, ReadStore, offers
 from explorer.table.table import Table
 from explorer.table.times import counting
+
+if TYPE_CHECKING:
+    from explorer.inspect.commits._summary_columns import SummaryRows
 
 COLUMNS: dict[str, Column] = {
     "version": (int64_column, pa.int64()),
@@ -43,7 +52,18 @@ COLUMNS: dict[str, Column] = {
     "is_checkpoint": (bool_column, pa.bool_()),
 }
 
-_BATCH_ROWS = 4096
+ENOUGH: Final = 4096
+"""Commits; fewer are read one by one before all that is needed for more is imported."""
+
+_PIECE_COMMITS = 4096
+_PIECE_BYTES = 2**21
+
+# pieces; their files are held until they have been read
+_AHEAD = 2
+
+# after so many pieces in a row of which no commit could be told the next ones are like them
+_MOST_MISSES = 3
+
 _PROGRESS_EVERY = 256
 _PROGRESS_BYTES = 4 * 2**20
 """Few commits may be long ones."""
@@ -80,71 +100,170 @@ def timeline(  # noqa: PLR0913 - one name for each thing that can be set
         and (last is None or version <= last)
         and (only is None or version in only)
     ]
-    batches = list(_batches(table, found, versions, progress, cancel))
-    return pa.Table.from_batches(batches, schema_of(COLUMNS))
+    pieces = _pieces(table.store, versions, Watch(progress=progress, cancel=cancel))
+    rows = _Rows(
+        found=found,
+        checkpoints=frozenset(checkpoint.version for checkpoint in found.listing.checkpoints),
+        # asked only where a commit records such a time
+        in_commit_since=cache(table.in_commit_since),
+    )
+    # threads make many small reads slower, and what takes long in others is not reading
+    is_worth_it = len(versions) >= ENOUGH and offers(table.store, HeadStore)
+    batches = _in_columns(pieces, rows) if is_worth_it else map(rows.of_piece, pieces)
+    return pa.Table.from_batches(list(batches), schema_of(COLUMNS))
 
 
-def _batches(
-    table: Table,
-    found: TimedListing,
-    versions: Sequence[int],
-    progress: ProgressCallback | None,
-    cancel: Cancel | None,
-) -> Iterator[pa.RecordBatch]:
-    checkpoints = {checkpoint.version for checkpoint in found.listing.checkpoints}
-    # asked only where a commit records such a time
-    in_commit_since = cache(table.in_commit_since)
-    rows: list[tuple[Any, ...]] = []
-    watch, untold = Watch(progress=progress, cancel=cancel), 0
-    for done, (version, data) in enumerate(
-        zip(versions, read_commits(table.store, versions), strict=True)
-    ):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Piece:
+    """Some commits, newest first, and their bytes, or why they cannot be read."""
+
+    versions: Sequence[int]
+    files: Sequence[bytes | DeltaError]
+
+
+def _pieces(store: ReadStore, versions: Sequence[int], watch: Watch) -> Iterator[_Piece]:
+    start, files, held, untold = 0, list[bytes | DeltaError](), 0, 0
+    for done, data in enumerate(read_commits(store, versions)):
         if done % _PROGRESS_EVERY == 0 or untold >= _PROGRESS_BYTES:
             watch.step(done, len(versions), "Reading commits")
             untold = 0
-        untold += 0 if isinstance(data, DeltaError) else len(data)
-        row = _row(version, data, found.file_times[version], in_commit_since)
-        rows.append((*row, version in checkpoints))
-        if len(rows) == _BATCH_ROWS:
-            yield build_batch(COLUMNS, rows)
-            rows = []
-    if rows:
-        yield build_batch(COLUMNS, rows)
+        size = 0 if isinstance(data, DeltaError) else len(data)
+        held, untold = held + size, untold + size
+        files.append(data)
+        if len(files) == _PIECE_COMMITS or held >= _PIECE_BYTES:
+            yield _Piece(versions=versions[start : done + 1], files=files)
+            start, files, held = done + 1, [], 0
+    if files:
+        yield _Piece(versions=versions[start:], files=files)
 
 
-def _row(
-    version: int,
-    data: bytes | DeltaError,
-    file_time: int,
-    in_commit_since: Callable[[], int | None],
-) -> tuple[Any, ...]:
-    name = render_commit_name(version)
-    if isinstance(data, DeltaError):
-        summary = CommitSummary(problem=f"{data.problem} {data.reason}")
-    else:
-        summary = parse_summary(data, name)
-    time = summary.in_commit_timestamp
-    if time is not None:
-        (time,) = counting([time], [version], in_commit_since())
-    return (
-        version,
-        file_time if time is None else time,
-        summary.operation,
-        summary.user_name,
-        summary.engine_info,
-        summary.predicate,
-        summary.message,
-        summary.files_added,
-        summary.files_removed,
-        summary.bytes_added,
-        summary.bytes_removed,
-        summary.rows_added,
-        summary.rows_removed,
-        summary.deletion_vectors_added,
-        summary.has_protocol,
-        summary.has_metadata,
-        summary.schema_fingerprint,
-        summary.has_cdc,
-        summary.problem,
-        name,
-    )
+def _in_columns(pieces: Iterator[_Piece], rows: _Rows) -> Iterator[pa.RecordBatch]:
+    """A thread reads commits into columns, mostly outside of Python, while the next ones are
+    fetched."""
+    # see `explorer.storage.concurrent_reads` for why the first is here; the other brings a parser
+    from concurrent.futures import Future, ThreadPoolExecutor  # noqa: PLC0415
+
+    from explorer.inspect.commits._summary_columns import SummaryReader  # noqa: PLC0415
+
+    reader, misses = SummaryReader(), 0
+    waiting: deque[tuple[_Piece, Future[SummaryRows | None]]] = deque()
+
+    def finish() -> pa.RecordBatch:
+        nonlocal misses
+        piece, coming = waiting.popleft()
+        told = coming.result()
+        misses = 0 if told is not None else misses + 1
+        return rows.of_piece(piece) if told is None else rows.of_told(piece, told)
+
+    with ThreadPoolExecutor(1, thread_name_prefix="delta-explorer-lines") as pool:
+        try:
+            for piece in pieces:
+                if misses >= _MOST_MISSES:
+                    while waiting:
+                        yield finish()
+                    yield rows.of_piece(piece)
+                    continue
+                small = [_small(data) for data in piece.files]
+                waiting.append((piece, pool.submit(reader.read, small)))
+                if len(waiting) > _AHEAD:
+                    yield finish()
+            while waiting:
+                yield finish()
+        finally:
+            for _, coming in waiting:
+                coming.cancel()
+
+
+def _small(data: bytes | DeltaError) -> bytes:
+    """What is read into columns of a commit; nothing where it is to be read by itself."""
+    return b"" if isinstance(data, DeltaError) or len(data) >= LARGE_FILE else data
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rows:
+    """The rows of a timeline, by the bytes of their commits."""
+
+    found: TimedListing
+    checkpoints: frozenset[int]
+    in_commit_since: Callable[[], int | None]
+
+    def of_piece(self, piece: _Piece) -> pa.RecordBatch:
+        """All commits of a piece, one by one."""
+        pairs = zip(piece.versions, piece.files, strict=True)
+        return build_batch(COLUMNS, [self._row(version, data) for version, data in pairs])
+
+    def of_told(self, piece: _Piece, told: SummaryRows) -> pa.RecordBatch:
+        """The same, where some were read into columns."""
+        size = len(piece.versions)
+        is_left = np.ones(size, np.bool_)
+        is_left[told.places] = False
+        left = np.flatnonzero(is_left)
+        rest = build_batch(
+            COLUMNS, [self._row(piece.versions[at], piece.files[at]) for at in left.tolist()]
+        )
+        versions = [piece.versions[at] for at in told.places.tolist()]
+        columns = self._columns(versions, told)
+        batch = pa.RecordBatch.from_arrays(
+            [in_one_piece(columns[name]) for name in COLUMNS], schema=schema_of(COLUMNS)
+        )
+        order = np.empty(size, np.int64)
+        order[np.concatenate([told.places, left])] = np.arange(size)
+        return pa.concat_batches([batch, rest]).take(build_array(order))
+
+    def _columns(
+        self, versions: Sequence[int], told: SummaryRows
+    ) -> dict[str, pa.Array | pa.ChunkedArray]:
+        recorded = told.columns["in_commit_timestamp"]
+        times: Sequence[int | None] = [None] * len(versions)
+        if recorded.null_count < len(recorded):
+            times = counting(recorded.to_pylist(), versions, self.in_commit_since())
+        file_times = self.found.file_times
+        nothing = pa.nulls(len(versions), pa.string())
+        false = build_array(np.zeros(len(versions), np.bool_))
+        return {
+            **told.columns,
+            "version": int64_column(versions),
+            "timestamp": time_column(
+                [
+                    file_times[version] if time is None else time
+                    for version, time in zip(versions, times, strict=True)
+                ]
+            ),
+            **dict.fromkeys(("has_protocol", "has_metadata", "has_cdc"), false),
+            **dict.fromkeys(("schema_fingerprint", "problem"), nothing),
+            "log_file": string_column(render_commit_names(versions)),
+            "is_checkpoint": bool_column([version in self.checkpoints for version in versions]),
+        }
+
+    def _row(self, version: int, data: bytes | DeltaError) -> tuple[Any, ...]:
+        name = render_commit_name(version)
+        if isinstance(data, DeltaError):
+            summary = CommitSummary(problem=f"{data.problem} {data.reason}")
+        else:
+            summary = parse_summary(data, name)
+        time = summary.in_commit_timestamp
+        if time is not None:
+            (time,) = counting([time], [version], self.in_commit_since())
+        return (
+            version,
+            self.found.file_times[version] if time is None else time,
+            summary.operation,
+            summary.user_name,
+            summary.engine_info,
+            summary.predicate,
+            summary.message,
+            summary.files_added,
+            summary.files_removed,
+            summary.bytes_added,
+            summary.bytes_removed,
+            summary.rows_added,
+            summary.rows_removed,
+            summary.deletion_vectors_added,
+            summary.has_protocol,
+            summary.has_metadata,
+            summary.schema_fingerprint,
+            summary.has_cdc,
+            summary.problem,
+            name,
+            version in self.checkpoints,
+        )

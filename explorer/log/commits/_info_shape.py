@@ -41,6 +41,9 @@ FIELDS: Final[Mapping[str, _Kind]] = {
     "readVersion": "whole",
     "isBlindAppend": "truth",
     "inCommitTimestamp": "whole",
+    "userId": "text",
+    "clientVersion": "text",
+    "userMetadata": "text",
 }
 """Fields of a `commitInfo` that are asked for, and the kind of value that counts."""
 

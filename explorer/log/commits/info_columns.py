@@ -52,10 +52,12 @@ _SOURCES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InfoRows:
-    """The lines at `rows`, ascending, as `INFO_SCHEMA`."""
+    """The lines at `rows`, ascending, as `INFO_SCHEMA`; `fields` are those that all of them have,
+    by their names in the log, with values of the kind that counts, the maps as structs."""
 
     rows: _Rows
     columns: pa.RecordBatch
+    fields: Mapping[str, pa.Array]
 
 
 class InfoReader:
@@ -113,13 +115,13 @@ def _take_shape(lines: pa.Array, rows: _Rows, shape: InfoShape) -> InfoRows | No
         return None
     if not flags.all():
         lines, rows = lines.filter(build_array(flags)), rows[flags]
-    return InfoRows(rows=rows, columns=_columns(lines, shape))
-
-
-def _columns(lines: pa.Array, shape: InfoShape) -> pa.RecordBatch:
-    """Lines of one shape."""
-    size = len(lines)
     fields = dict(zip(shape.body.names, _parse(lines, shape.body), strict=True))
+    columns = _columns(fields, shape, len(lines))
+    return InfoRows(rows=rows, columns=columns, fields=fields)
+
+
+def _columns(fields: Mapping[str, pa.Array], shape: InfoShape, size: int) -> pa.RecordBatch:
+    """Lines of one shape."""
     columns: dict[str, pa.Array] = {}
     for field in INFO_SCHEMA:
         source = _SOURCES[field.name]
