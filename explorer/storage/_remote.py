@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import fsspec
 import pyarrow as pa
 
+from explorer.cycle_collector import with_fewer_searches
 from explorer.errors import (
     DeltaError,
     InvalidArgumentError,
@@ -25,7 +26,6 @@ from explorer.errors import (
     StorageError,
     UnsupportedError,
 )
-from explorer.storage._cycle_searches import with_fewer_searches
 from explorer.storage._s3_session import prepare_session
 from explorer.storage.concurrent_reads import (
     MOST_CONCURRENT,

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from explorer.cycle_collector import without_collector
 from explorer.errors import CorruptLogError
 from explorer.log.commits.commit_file import lines_reversed, may_name, parse_action
-from explorer.log.commits.cycle_collector import without_collector
 from explorer.protocol.filenames import (
     LOG_FOLDER,
     render_commit_name,

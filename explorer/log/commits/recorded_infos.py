@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
+from explorer.cycle_collector import without_collector
 from explorer.log.commits.commit_info import (
     COMMITS_AT_A_TIME,
     HEAD_BYTES,
     read_body,
     read_provenance,
 )
-from explorer.log.commits.cycle_collector import without_collector
 from explorer.log.commits.info_bodies import columns_of_bodies
 from explorer.log.plain_arrays import build_array
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_names

@@ -15,12 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
+from explorer.cycle_collector import without_collector
 from explorer.errors import CorruptLogError, Problem
 from explorer.log.actions.action_rows import wrong_field
 from explorer.log.actions.fields import FileAction
 from explorer.log.actions.keys import file_key
 from explorer.log.commits.commit_file import DeviatingLine, lines_reversed, parse_action
-from explorer.log.commits.cycle_collector import without_collector
 from explorer.log.commits.prefetched_columns import LARGE_FILE
 from explorer.log.folder.compactions import UnusableCompactionError
 from explorer.log.folder.listing import Compaction

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from explorer.storage._cycle_searches import with_fewer_searches
+from explorer.cycle_collector import with_fewer_searches
 
 
 @pytest.fixture(autouse=True)
