@@ -53,8 +53,13 @@ export function render({model}) {
     keep(model.dark ? "dark" : "light", is_chosen)
     paint(model.dark ? "dark" : "light")
   })
+  // tabs, steps back and bookmarks are told apart by it
+  const own = document.title
+  const name = () => { document.title = model.title || own }
   model.on("place", show)
+  model.on("title", name)
   model.on("remove", () => window.removeEventListener("popstate", back))
   show()
+  name()
   return document.createElement("div")
 }

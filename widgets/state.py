@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, parse_qsl, urlencode
 import param
 
 from explorer.errors import Problem
-from widgets.text import cut
+from widgets.text import cut, format_count, last_part
 
 GROUPS = (
     ("", (("overview", "Overview"),)),
@@ -102,6 +102,17 @@ class Address:
         """What this address says otherwise than the other, by name."""
         pairs = ((name, getattr(self, name)) for name in ADDRESSED)
         return {name: value for name, value in pairs if value != getattr(other, name)}
+
+
+def name_place(address: Address) -> str:
+    """What a window at this address is called, without the name of the product: empty where no
+    table is open."""
+    if not address.table:
+        return ""
+    view = VIEW_TITLES[address.view]
+    if address.view == "commit" and address.version is not None:
+        view = f"{view} {format_count(address.version)}"
+    return f"{view} \N{MIDDLE DOT} {cut(last_part(address.table), 80)}"
 
 
 _TEXTS = ("where", "file", "column", "only", "operation", "other")

@@ -299,7 +299,7 @@ def test_two_typed_versions_are_a_range_and_what_is_counted_can_be_changed(
     page: Page, server: Server, shop: Path
 ) -> None:
     open_shop(page, server, shop)
-    field = page.get_by_label("From version")
+    field = page.get_by_label("After version")
     field.fill("70")
     field.press("Enter")
     expect(page.get_by_text(re.compile(r"^4 commits: .*Together: bytes \+"))).to_be_visible()

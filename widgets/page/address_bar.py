@@ -28,6 +28,7 @@ class AddressBar(Component):
         doc="How many turns back and forward the page has followed, and its query string with "
         "the question mark; None as long as it is not known what the page's link means.",
     )
+    title = param.String(default="", doc="What the page is called; as its document is where empty.")
     dark = param.Boolean(default=False, doc="Whether the dark theme is on.")
 
     _esm = (static_folder() / "address_bar.js").read_text(encoding="utf-8")
@@ -43,10 +44,10 @@ class AddressBar(Component):
         """Whether the browser was told where the page is, or knows it better."""
         return self.place[1] is not None or self._followed > 0
 
-    def write(self, search: str) -> None:
-        """Tell the browser where the page is. The first place takes that of the page's link,
-        each later one is a step that Back leads back from."""
-        self.place = [self._followed, search]
+    def write(self, search: str, title: str = "") -> None:
+        """Tell the browser where the page is, and what it is called there. The first place takes
+        that of the page's link, each later one is a step that Back leads back from."""
+        self.param.update(place=[self._followed, search], title=title)
 
     def keep_theme(self, state: PageState, post: Callable[[Callable[[], None]], None]) -> None:
         """Begin with the theme that the browser remembers, and let it remember the next.

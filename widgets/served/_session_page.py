@@ -18,7 +18,7 @@ from widgets.page.address_bar import THEME_COOKIE, AddressBar
 from widgets.page.explorer import Explorer, build_plain
 from widgets.page.navigation import Navigation
 from widgets.screens.start.view import Picker, StartView
-from widgets.served._page_template import build_template
+from widgets.served._page_template import TITLE, build_template
 from widgets.session.page_services import PageServices
 from widgets.session.work import change_first, unexpected
 from widgets.state import (
@@ -27,6 +27,7 @@ from widgets.state import (
     Address,
     Notice,
     PageState,
+    name_place,
     parse_address,
     render_address,
 )
@@ -70,7 +71,7 @@ def build_page(services: PageServices, person: str | None = None) -> pn.Template
         # a link whose store did not answer stays, so that the page may be loaded again
         is_known = bar.is_settled or state.table or any(event.name == "table" for event in events)
         if is_known and not state.opening:
-            bar.write(render_address(state.address))
+            bar.write(render_address(state.address), _title(state.address))
 
     def go_back(search: str) -> None:
         explorer.go(*parse_address(search))
@@ -97,6 +98,11 @@ def build_page(services: PageServices, person: str | None = None) -> pn.Template
     pn.state.on_session_destroyed(lambda _: start.close())
     _open_address(explorer, state, bar, services)
     return page
+
+
+def _title(address: Address) -> str:
+    name = name_place(address)
+    return f"{name} \N{MIDDLE DOT} {TITLE}" if name else ""
 
 
 def _open_address(

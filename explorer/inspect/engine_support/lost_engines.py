@@ -74,16 +74,15 @@ def readers_sentence(before: Asked | None, after: Asked, used: Sequence[str] = (
     listed = (build_this_engine(), *collected_engines())
     verdicts = [(engine, judge_release(engine.releases[-1], *needs)[0]) for engine in listed]
     can = sum(read.verdict == "yes" for _, read in verdicts)
-    # what reads no table at all says nothing of this one
-    stopped = [
-        engine
-        for engine, read in verdicts
-        if read.verdict == "no" and engine.releases[-1].read.never is None
-    ]
+    stopped = [engine for engine, read in verdicts if read.verdict == "no"]
+    # what reads no table at all says nothing of this one: it is counted, and named last
+    never = [engine for engine in stopped if engine.releases[-1].read.never is not None]
+    stopped = [engine for engine in stopped if engine not in never]
     stopped.sort(key=lambda engine: used.index(engine.id) if engine.id in used else len(used))
     told = counted = f"{can} of {len(listed)} engines can read it"
     if stopped:
-        told += f"; {_listed([engine.name for engine in stopped], _STOPPED)} cannot"
+        names = [engine.name for engine in (*stopped, *never)]
+        told += f"; {_listed(names, _STOPPED)} cannot"
     if before is None:
         return f"{told}."
     lost = engine_losses(before, after)

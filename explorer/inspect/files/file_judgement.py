@@ -50,6 +50,9 @@ COLUMNS: dict[str, Column] = {
 }
 
 
+_NAMESAKES = 3
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileReason:
     """Why one file is here.
@@ -82,7 +85,8 @@ class FileReason:
 class FileFacts:
     """What was found of a file: the live rows and tombstones that name it (times as in the log,
     in milliseconds, which no calendar need have), and every line;
-    `is_behind_link` says of one that nothing names whether a link leads to such a name."""
+    `is_behind_link` says of one that nothing names whether a link leads to such a name, and
+    `namesakes` are the paths of files in other folders that have the same name."""
 
     snapshot: Snapshot
     listing: LogListing
@@ -93,6 +97,7 @@ class FileFacts:
     removed: list[dict[str, Any]]
     now_ms: int
     is_behind_link: bool
+    namesakes: tuple[str, ...] = ()
 
     @property
     def is_outside(self) -> bool:
@@ -350,8 +355,7 @@ def _unknown(look: FileFacts) -> FileReason:
         text = f"Nothing in the remaining log names {name}, and it is outside the table."
         return _reason(look, "outside of the table", text)
     if look.info is None:
-        text = f"There is no file {name}, and nothing in the remaining log names one."
-        return _reason(look, "unknown", text)
+        return _reason(look, "unknown", _not_there(look))
     files = pa.table(
         {
             "path": pa.chunked_array([string_column([look.wanted.name])]),
@@ -392,6 +396,18 @@ def _unknown(look: FileFacts) -> FileReason:
     if theirs is not None:
         text += _in_reference(look, frees, theirs)
     return _reason(look, kind, f"{text}.", frees, theirs)
+
+
+def _not_there(look: FileFacts) -> str:
+    name, found = _shown(look), look.namesakes
+    if not found:
+        return f"There is no file {name}, and nothing in the remaining log names one."
+    some = ", ".join(path[:200] for path in found[:_NAMESAKES])
+    left = len(found) - _NAMESAKES
+    return (
+        f"There is no file {name} outside of folders; {len(found)} in folders have this name: "
+        f"{some}{f' and {left} more' if left > 0 else ''}. Give the path of one."
+    )
 
 
 def _in_reference(look: FileFacts, frees: int, theirs: int) -> str:

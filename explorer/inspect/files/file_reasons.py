@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.files.kept import is_kept, kept_files, names_through_links
@@ -30,7 +31,7 @@ from explorer.log.actions.columns import string_column
 from explorer.log.folder.listing import LogListing
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.filenames import LOG_FOLDER
-from explorer.protocol.paths import decode_path, is_absolute
+from explorer.protocol.paths import decode_path, encode_path, is_absolute
 from explorer.storage.ports import ObjectInfo, ReadStore, offers
 from explorer.storage.tree import LinkStore
 from explorer.table.retention import milliseconds, retention_floor
@@ -48,7 +49,7 @@ def why_here(
     cancel: Cancel | None = None,
 ) -> FileReason:
     """Why `file` is here: a path below the table's root, as it lies there or as the log has
-    it, or an absolute path.
+    it, an absolute path, or the name alone of one file in any folder.
 
     All commits that are left are searched. Raises what `Table.snapshot` raises.
     """
@@ -71,7 +72,11 @@ def why_here(
     every = snapshot.physical_files("remove", ["path", "deletion_vector", "deletion_timestamp"])
     as_numbers = every.column("deletion_timestamp").cast(pa.int64())
     removed = _matching(every.set_column(2, "deletion_timestamp", as_numbers), wanted)
-    is_unknown = info is not None and not (live or removed or mentions)
+    is_named = bool(live or removed or mentions)
+    namesakes = () if is_named or info is not None else _namesakes(snapshot, every, name)
+    if len(namesakes) == 1:
+        return why_here(table, namesakes[0], now=now, progress=progress, cancel=cancel)
+    is_unknown = info is not None and not is_named
     look = FileFacts(
         snapshot=snapshot,
         listing=listing,
@@ -82,8 +87,21 @@ def why_here(
         removed=removed,
         is_behind_link=is_unknown and _is_behind_link(snapshot, name, now_ms, watch),
         now_ms=now_ms,
+        namesakes=namesakes,
     )
     return judge_file(look)
+
+
+def _namesakes(snapshot: Snapshot, removed: pa.Table, name: str) -> tuple[str, ...]:
+    """The paths, as the log has them, of the files in other folders that have a bare name."""
+    if "/" in name:
+        return ()
+    found: set[str] = set()
+    for files in (snapshot.physical_files("add", ["path"]), removed):
+        paths = files.column("path")
+        for form in {name, encode_path(name)}:
+            found.update(paths.filter(pc.ends_with(paths, f"/{form}")).to_pylist())
+    return tuple(sorted(found))
 
 
 def _is_behind_link(snapshot: Snapshot, name: str, now_ms: int, watch: Watch) -> bool:

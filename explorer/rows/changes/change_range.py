@@ -195,17 +195,22 @@ def read_listed_commit(store: ReadStore, version: int) -> bytes:
 
 def _check_schemas(states: Mapping[int, TableState], end: Snapshot) -> None:
     check_feed_names(end.schema)
-    for version, state in states.items():
-        broken = breaking_changes(state, end)
-        if broken:
-            shown = render_changes(broken)
-            raise _unavailable(
-                f"Between version {version} and version {end.version} the schema changed in a "
-                f"way that one table of changes cannot show: {shown}.",
-                f"All rows are read by the schema of version {end.version}, and in that of "
-                f"version {version} it cannot be told what they were, or some would be lost.",
-                "Read the changes in two ranges, before that change and from it on.",
-            )
+    broken = {
+        version: changes
+        for version, state in states.items()
+        if (changes := breaking_changes(state, end))
+    }
+    if not broken:
+        return
+    version = next(iter(broken))
+    since = min((start for start in states if start > max(broken)), default=end.version)
+    raise _unavailable(
+        f"Between version {version} and version {end.version} the schema changed in a way that "
+        f"one table of changes cannot show: {render_changes(broken[version])}.",
+        f"All rows are read by the schema of version {end.version}, and in that of version "
+        f"{version} it cannot be told what they were, or some would be lost.",
+        f"Read the changes in two ranges, up to version {since - 1} and from version {since} on.",
+    )
 
 
 def check_feed_names(schema: StructType) -> None:

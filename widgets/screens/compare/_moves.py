@@ -108,7 +108,9 @@ def render_moves(moves: Sequence[PartitionMove]) -> Markup:
         '<thead><tr><th scope="col">Partition</th>'
         '<th scope="col" class="dx-diverging"><div><span>{}{} removed</span><span>0</span>'
         "<span>added +{}</span></div></th>"
-        '<th scope="col" class="dx-right">Files</th><th scope="col" class="dx-right">Rows</th>'
+        '<th scope="col" class="dx-right">Files</th><th scope="col" class="dx-right" title="'
+        'Rows of files that were added and removed: one that was only rewritten is in both">'
+        "Rows in files</th>"
         '<th scope="col" class="dx-right dx-wide">Size</th></tr></thead>'
         "<tbody>{}</tbody></table></div>{}",
         MINUS,

@@ -325,7 +325,7 @@ def _row_figure(net: int | None, rows: RowDifferences | None) -> KeyFigure:
     )
     sides = f"+{inserted} \N{MINUS SIGN}{deleted}"
     if not rows.after.num_rows:
-        return KeyFigure(name="Rows", value=sides, remark="by the files that differ")
+        return KeyFigure(name="Rows", value=sides, remark="rows that differ")
     what = "differ" if rows.is_of_two_tables else "changed"
     return KeyFigure(name="Rows", value=f"{changed} {what}", remark=sides)
 

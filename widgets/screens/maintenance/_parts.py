@@ -71,6 +71,8 @@ def render_head(title: str, stage: Stage, *, back: str, is_locked: bool) -> Mark
     `is_locked` goes no further than to plans, and its steps say so. Before there is a plan the
     heading is where the keyboard goes on when the stage is new."""
     position = _POSITION[stage]
+    if is_locked:  # a plan that is shown is as far as it goes
+        position = min(position, _POSITION["form"])
     steps = join(
         html(
             '<li{}><i aria-hidden="true">{}</i>{}{}</li>',
@@ -99,7 +101,7 @@ def render_head(title: str, stage: Stage, *, back: str, is_locked: bool) -> Mark
         "<h3{}>{}</h3>"
         '<span class="dx-hint"></span><ol class="dx-stages" aria-label="Steps">{}</ol></div>',
         title,
-        position,
+        _POSITION[stage],
         button,
         landing,
         title,

@@ -153,7 +153,7 @@ def _render_input(asked: _File) -> Markup:
         '<div class="dx-head"><h3>Why is this file still here?</h3>'
         '<input type="search" class="dx-code" data-do="file" data-when="enter" '
         'value="{}" aria-label="Path of a file" '
-        'placeholder="part-00000.parquet, then Enter"></div>',
+        'placeholder="Name or path of a file, then Enter"></div>',
         asked.path,
     )
 

@@ -56,6 +56,11 @@ def is_sortable(key: str) -> bool:
     return key in _KEYS
 
 
+def begins_descending(key: str) -> bool:
+    """Whether who sorts by this column asks for the most, or the newest, first."""
+    return key not in {"name", "health", "place"}
+
+
 UNREADABLE = "cannot be read"
 
 
@@ -107,10 +112,8 @@ def render_findings(counted: Sequence[tuple[str, int]], chosen: str) -> Markup:
     )
 
 
-def sort_summaries(summaries: Sequence[Any], sort: tuple[str, bool] | None) -> list[Any]:
+def sort_summaries(summaries: Sequence[Any], sort: tuple[str, bool]) -> list[Any]:
     """By a column, descending or not; what is not known stands last either way."""
-    if sort is None:
-        return list(summaries)
     key, descending = sort
     value_of = _KEYS[key]
     known = [one for one in summaries if value_of(one) is not None]

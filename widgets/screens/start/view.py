@@ -10,6 +10,7 @@ from explorer.progress import Progress
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.start._parts import (
     CATALOG_COLUMNS,
+    begins_descending,
     build_summary_row,
     count_findings,
     filter_summaries,
@@ -120,7 +121,8 @@ class StartView:
         self._pages = Pages(self._list, "tables", self._fill)
         self._filter = ""
         self._finding = ""
-        self._sort: tuple[str, bool] | None = None
+        # what cannot be read and what has errors first: they are what somebody is to see
+        self._sort: tuple[str, bool] = ("health", False)
         listed = build_filled_card(self._list)
         self.panel = build_stack(listed, self._field, self._recent)
         self._field.on("open", lambda text: self._open(text, on_open))
@@ -178,10 +180,8 @@ class StartView:
     def _sorted(self, key: str) -> None:
         if is_sortable(key):
             was = self._sort
-            # what can be saved is asked for by who wants the most of it
-            begins_with_most = key == "saved"
-            is_again = was is not None and was[0] == key
-            self._sort = (key, not was[1] if is_again and was else begins_with_most)
+            begins_with_most = begins_descending(key)
+            self._sort = (key, not was[1] if was[0] == key else begins_with_most)
             self._pages.rewind()
             self._fill()
 

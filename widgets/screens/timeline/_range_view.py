@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from widgets.figures.commits import MEASURES, Commits, Measure, RangeSums, build_range_sums
-from widgets.markup import NOTHING, Markup, html
+from widgets.markup import NOTHING, Markup, html, join
 from widgets.state import HistoryState, PageState
 from widgets.text import UNKNOWN, format_bytes_change, format_change, format_count, visible
 from widgets.ui.live_html import LiveHtml
@@ -39,7 +39,9 @@ class RangePart:
         if commits is None or newer is None:
             self.panel.html = NOTHING
             return
-        fields = _render_field("older", "From version", older) + _render_field("newer", "to", newer)
+        fields = join(
+            (_render_field("older", "After version", older), _render_field("newer", "up to", newer))
+        )
         if older is None or older == newer:
             hint = html('<span class="dx-hint">what these commits did together</span>')
             self.panel.html = html('<div class="dx-head dx-range">{}{}</div>', fields, hint)

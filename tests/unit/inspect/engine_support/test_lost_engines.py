@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-from explorer.inspect import engine_losses, losses_sentence, readers_sentence
+import explorer
+from explorer.inspect import engine_losses, engines, losses_sentence, readers_sentence
 from explorer.protocol.actions import Metadata, Protocol
+from tests.tables import FEATURE_PROTOCOL, LogFolder, metadata
 
 _METADATA = Metadata(id="t", schema_string='{"type":"struct","fields":[]}')
 _PLAIN = Protocol(min_reader_version=1, min_writer_version=2)
@@ -58,3 +61,17 @@ def test_engines_that_the_table_s_people_use_are_named_first() -> None:
 def test_a_change_that_stops_no_reader_says_who_can_no_longer_write() -> None:
     text = readers_sentence((_PLAIN, _METADATA), (_WRITERS, _METADATA))
     assert text.startswith("Can no longer write the table: ")
+
+
+def test_as_many_cannot_read_as_the_list_of_engines_says(tmp_path: Path) -> None:
+    protocol = {**FEATURE_PROTOCOL["protocol"], "readerFeatures": ["deletionVectors"]}
+    protocol["writerFeatures"] = ["deletionVectors"]
+    log = LogFolder(tmp_path / "t")
+    log.commit(0, [{"protocol": protocol}, metadata()])
+    table = explorer.open_table(log.root)
+    newest = [row for row in engines(table).to_pylist() if row["newest"]]
+    cannot = sum(row["can_read"] == "no" for row in newest)
+    told = readers_sentence(None, (table.protocol(), table.metadata()))
+    found = re.search(r"can read it; (.+) and (\d+) more cannot\.$", told)
+    assert found is not None
+    assert len(found[1].split(", ")) + int(found[2]) == cannot

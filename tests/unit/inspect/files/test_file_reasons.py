@@ -335,3 +335,17 @@ def test_removal_without_a_time_keeps_nothing(lake: Lake) -> None:
     assert "time of its removal is not recorded" in reason.sentence
     assert "1970" not in reason.sentence
     assert list(planned(vacuum(lake))) == ["a"]
+
+
+def test_bare_name_is_looked_for_in_every_folder(lake: Lake) -> None:
+    start(lake, lake.add("day=1/a b.parquet"), lake.add("day=1/c"), lake.add("day=2/c"))
+    lake.commit(1, [lake.remove("day=2/c", age_days=2), lake.add("d")], age_days=2)
+    assert why(lake, "a b.parquet") == why(lake, "day=1/a b.parquet")
+    assert why(lake, "d").kind == "live data file"
+    several = why(lake, "c")
+    assert several.kind == "unknown"
+    assert several.sentence == (
+        "There is no file c outside of folders; 2 in folders have this name: day=1/c, day=2/c. "
+        "Give the path of one."
+    )
+    assert why(lake, "day=1/e").sentence.startswith("There is no file day=1/e, and nothing in")

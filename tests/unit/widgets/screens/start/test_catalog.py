@@ -269,7 +269,6 @@ ROWS = [
 @pytest.mark.parametrize(
     ("sort", "names"),
     [
-        (None, "bacD"),
         (("name", False), "abcD"),
         (("name", True), "Dcba"),
         (("files", False), "Dbac"),
