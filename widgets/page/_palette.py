@@ -9,6 +9,7 @@ from explorer.errors import Problem
 from widgets.page._finding import Finds, find
 from widgets.page._page_tools import Entry, PageTools
 from widgets.session.asking import Question
+from widgets.session.operations import OPERATIONS, find_operation
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import GROUPS, VIEW_TITLES, VIEWS, PageState, parse_version
@@ -29,6 +30,27 @@ _ALWAYS = (
     Entry(kind="Do", label="Older version", action="step", value="-1", hint="Left"),
     Entry(kind="Do", label="Newer version", action="step", value="1", hint="Right"),
     Entry(kind="Do", label="Latest version", action="latest", hint="newest"),
+)
+_QUESTIONS = (
+    ("What is this table, what to do first, why is it slow?", "overview"),
+    ("Who deleted or changed my rows, and when?", "rows"),
+    ("Who last set this value (blame)?", "rows"),
+    ("What changed between two versions?", "compare"),
+    ("Which rows does a deletion vector hide?", "vectors"),
+    ("Why is this file still here, why did vacuum delete nothing?", "reach"),
+    ("How far back does time travel go?", "reach"),
+    ("Which engines can read the table, and why not?", "engines"),
+    ("Why did my commit conflict?", "conflicts"),
+    ("Are there too many small files?", "layout"),
+)
+"""What people come with, and the view that answers it."""
+
+_PLANS = (
+    *(
+        Entry(kind="Plan", label=one.title, action="plan", value=one.name, hint=one.does)
+        for one in OPERATIONS
+    ),
+    Entry(kind="Plan", label="Undo a commit", action="plan", value="restore", hint="restore"),
 )
 _LINK = Entry(kind="Do", label="Copy the link to this place", action="link", hint="URL")
 
@@ -56,6 +78,7 @@ class Palette:
         on("version", self._version)
         on("latest", lambda _: self._version(str(state.latest)))
         on("step", self._step)
+        on("plan", self._plan)
         on("column", self._column)
         on("file", self._file)
         on("theme", lambda _: state.param.update(dark=not state.dark))
@@ -82,6 +105,9 @@ class Palette:
                 *([_LINK] if self._services.runner.is_background else []),
                 *(Entry(kind="Copy", label=f"Copy as {name}", action="copy", value=text,
                         hint=VIEW_TITLES[state.view]) for name, text in commands.items()),
+                *(Entry(kind="Question", label=question, action="view", value=view,
+                        hint=VIEW_TITLES[view]) for question, view in _QUESTIONS),
+                *_PLANS,
             ]  # fmt: skip
         entries += [
             Entry(kind="Table", label=cut_middle(uri, 90), action="open", value=uri)
@@ -118,6 +144,10 @@ class Palette:
     def _view(self, view: str) -> None:
         if view in VIEWS:
             self._state.view = view
+
+    def _plan(self, operation: str) -> None:
+        if find_operation(operation) is not None:
+            self._state.param.update(operation=operation, view="maintenance")
 
     def _version(self, text: str) -> None:
         version = self._state.find_version(text)

@@ -51,9 +51,10 @@ COLUMNS: dict[str, Column] = {
 class StatisticsReport:
     """`columns` has a row per column, see `column_statistics`; `files_without_count`
     is how many files do not say how many rows they have, `files_with_wide_bounds` how many
-    say that their bounds are wide."""
+    say that their bounds are wide. `partition_columns` have none: each file has its values."""
 
     columns: pa.Table
+    partition_columns: tuple[str, ...]
     num_files: int
     files_without_count: int
     files_with_wide_bounds: int
@@ -102,6 +103,7 @@ def column_statistics(
     ]
     return StatisticsReport(
         columns=build_frame(COLUMNS, rows),
+        partition_columns=tuple(snapshot.metadata.partition_columns),
         num_files=num_files,
         files_without_count=sum(piece.without_count for piece in pieces),
         files_with_wide_bounds=sum(piece.wide for piece in pieces),

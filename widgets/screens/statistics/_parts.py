@@ -67,6 +67,12 @@ def coverage_sentence(report: StatisticsReport, entries: Sequence[Mapping[str, A
         does = "does not say how many rows it has"
         do = "do not say how many rows they have"
         text += f"; {format_many(missing, 'file')} {does if missing == 1 else do}"
+    if names := report.partition_columns:
+        noun, do = ("column", "does") if len(names) == 1 else ("columns", "do")
+        text += (
+            f". The partition {noun} {cut(', '.join(names), 200)} {do} not need one: each file "
+            f"has one value of {'it' if len(names) == 1 else 'each'}"
+        )
     return text + "."
 
 

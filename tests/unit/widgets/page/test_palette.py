@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.unit.widgets.page.test_explorer_view import Page, shop
+from widgets.session.operations import OPERATIONS
 from widgets.state import VIEWS
 from widgets.ui.copy_as import view_commands
 
@@ -104,3 +105,16 @@ def test_a_file_that_a_link_names_is_shown_whatever_page_it_is_on(tmp_path: Path
     assert "This version does not hold the file." in page.html
     page.state.file = EVIL
     assert EVIL not in page.html
+
+
+def test_questions_lead_to_views_and_plans_to_their_form(page: Page) -> None:
+    entries = page.explorer.tools.entries
+    asked = [one for one in entries if one["kind"] == "Question"]
+    assert any("deleted" in one["label"] for one in asked)
+    assert {one["value"] for one in asked} <= set(VIEWS)
+    plans = [one for one in entries if one["kind"] == "Plan"]
+    assert {one["value"] for one in plans} == {one.name for one in OPERATIONS}
+    say(page, "plan", "restore")
+    assert (page.state.view, page.state.operation) == ("maintenance", "restore")
+    say(page, "plan", "no such operation")
+    assert page.state.operation == "restore"
