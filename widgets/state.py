@@ -38,7 +38,7 @@ GROUPS = (
             ("layout", "Layout"),
         ),
     ),
-    ("Storage", (("reach", "Reach"), ("log", "Log"), ("health", "Health"))),
+    ("Storage", (("reach", "Time travel"), ("log", "Log"), ("health", "Health"))),
     (
         "Protocol",
         (

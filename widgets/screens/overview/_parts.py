@@ -126,7 +126,7 @@ _SOURCES = {
     "health": "Health",
     "layout": "Layout",
     "vectors": "Deletion vectors",
-    "reach": "Reach",
+    "reach": "Time travel",
 }
 _OFFER = html(
     '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="files" '

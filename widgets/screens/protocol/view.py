@@ -101,7 +101,7 @@ def _render_settings(_: AtVersion, facts: _Facts, __: Pages) -> Markup:
 
 
 def _render_head(asked: AtVersion, _: _Facts | None) -> Markup:
-    return html("<h3>Protocol of version {}</h3>", format_count(asked.version))
+    return html("<h3>Features and protocol of version {}</h3>", format_count(asked.version))
 
 
 def _render_protocol(_: AtVersion, facts: _Facts, __: Pages) -> Markup:

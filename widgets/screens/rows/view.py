@@ -225,10 +225,11 @@ def _render_preview(
     }
     return html(
         '<div class="dx-head"><p class="dx-lead">{}</p>'
-        '<span class="dx-hint"></span>{}'
+        '<span class="dx-hint">{}</span>{}'
         "</div>{}{}{}{}"
         "{}",
         visible(_sentence(found, version, where, columns.sort)),
+        "click a row to ask who set its values" if total else NOTHING,
         EXPORT_BUTTONS,
         render_problems(found.problems),
         render_columns(columns, found.names),

@@ -261,9 +261,9 @@ def test_a_page_that_cannot_be_meant_is_ignored(tmp_path: Path, value: str) -> N
 
 def test_the_protocol_view_follows_the_version(tmp_path: Path, no_surprises: None) -> None:
     page = Page().open(shop(tmp_path), view="protocol")
-    assert "Protocol of version 59" in page.html
+    assert "Features and protocol of version 59" in page.html
     page.state.version = 4
-    assert "Protocol of version 4<" in page.html
+    assert "Features and protocol of version 4<" in page.html
 
 
 def test_the_log_view_lists_the_log(tmp_path: Path, no_surprises: None) -> None:
