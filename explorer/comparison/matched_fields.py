@@ -1,8 +1,9 @@
 """Which column of one schema is which of another (spec: Column Mapping).
 
 Where the table maps columns in both versions, the id tells, so that a rename is one.
-Elsewhere the physical name does, which is the name itself without mapping. Fields are
-matched within the struct that encloses them.
+Elsewhere the physical name does, which is the name itself without mapping; names alone only
+where both versions go by them, where mapping was dropped, and where no column kept its name in
+files, because the table was replaced. Fields are matched within the struct that encloses them.
 """
 
 from __future__ import annotations
@@ -70,13 +71,20 @@ class Described(Protocol):
         ...
 
 
-def match_schemas(older: Described, newer: Described) -> Iterator[Match]:
+def match_schemas(
+    older: Described, newer: Described, *, in_one_commit: bool = False
+) -> Iterator[Match]:
     """Every field of both schemas followed by its type and what is inside, in the order of
-    the newer one; what was dropped comes last of its struct."""
-    return _structs(older.schema, newer.schema, (), (), _rules(older, newer))
+    the newer one; what was dropped comes last of its struct.
+
+    `in_one_commit` says that the newer one follows the older one at once, so that no column was
+    dropped and added again under its name since mapping was switched on.
+    """
+    rules = _rules(older, newer, in_one_commit=in_one_commit)
+    return _structs(older.schema, newer.schema, (), (), rules)
 
 
-def _rules(older: Described, newer: Described) -> _Rules:
+def _rules(older: Described, newer: Described, *, in_one_commit: bool) -> _Rules:
     """By what fields are known again, the surest first."""
     modes = [
         column_mapping_mode(snapshot.protocol, snapshot.metadata.configuration)
@@ -91,7 +99,11 @@ def _rules(older: Described, newer: Described) -> _Rules:
         return stored, (_name, _name), (_name_in_lower_case, _name_in_lower_case)
     if "none" not in modes:
         return (field_id, field_id), stored
-    return stored, (_name_in_lower_case, _name_in_lower_case)
+    names = (_name_in_lower_case, _name_in_lower_case)
+    is_switched_on = modes[0] == "none" and modes[1] != "none" and not in_one_commit
+    if is_switched_on and _pairs(older.schema.fields, newer.schema.fields, (stored,)):
+        return (stored,)  # under an old name, and another one in files, a column is a new one
+    return stored, names
 
 
 def _name(field: StructField) -> Hashable:

@@ -8,20 +8,22 @@ version that added it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from explorer.comparison.matched_fields import MatchedField, match_schemas
+from explorer.comparison.matched_fields import Described
 from explorer.comparison.schema_changes import schema_changes
 from explorer.errors import CorruptLogError, DeltaError
+from explorer.inspect.commits.commit_lines import read_commits
 from explorer.log.commits.commit_file import lines_reversed, may_name, parse_action
 from explorer.log.reconcile.small_actions import SmallActions
 from explorer.protocol.features.column_mapping import column_mapping_mode
 from explorer.protocol.features.type_widening import is_widening
 from explorer.protocol.filenames import render_commit_name
-from explorer.protocol.schema import StructField, StructType, render_schema, render_type
+from explorer.protocol.schema import StructField, render_type
 from explorer.rows.changes.change_range import TableState
 from explorer.rows.layout import build_layout
+from explorer.rows.older_columns import columns_as_in, matched_columns
 from explorer.rows.request import RowRequest
 from explorer.table.snapshot import Snapshot
 
@@ -46,28 +48,20 @@ class OwnLayouts:
         self._end = end
         self._request = request
         self._known: list[tuple[int, OwnLayout]] = []
+        self._later: tuple[int, list[tuple[int, TableState]]] | None = None
 
     def begin_with(self, version: int, state: TableState) -> OwnLayout:
         """What was in force at the version with which the search begins."""
-        self._known = [(version, self._layout(state))]
+        self._known = [(version, self._layout(version, state))]
         return self._known[0][1]
 
     def take(self, commits: Sequence[tuple[int, bytes]]) -> None:
         """Learn what these commits change; one that cannot be parsed changes nothing that
         anybody could know."""
         for version, data in commits:
-            if not may_name(data, "metaData", "protocol"):
-                continue
-            try:
-                found = _small_actions(data, version)
-            except CorruptLogError:
-                continue
             before = self._known[-1][1].state if self._known else None
-            protocol = found.protocol or (before.protocol if before else None)
-            metadata = found.metadata or (before.metadata if before else None)
-            if protocol is not None and metadata is not None:
-                state = TableState(protocol=protocol, metadata=metadata)
-                self._known.append((version, self._layout(state)))
+            if (state := _changed(before, version, data)) is not None:
+                self._known.append((version, self._layout(version, state)))
 
     def at(self, version: int) -> OwnLayout:
         """What was in force at a version that was taken."""
@@ -80,15 +74,17 @@ class OwnLayouts:
         end = TableState(protocol=self._end.protocol, metadata=self._end.metadata)
         return OwnLayout(state=end, seen=end, request=self._request)
 
-    def _layout(self, state: TableState) -> OwnLayout:
+    def _layout(self, version: int, state: TableState) -> OwnLayout:
         end = self._end
         if (state.protocol, state.metadata) == (end.protocol, end.metadata):
             return OwnLayout(state=state, seen=state, request=self._request)
         try:
-            reason = next(_unreadable(state, end), "")
+            columns = self._columns(version, state)
+            reason = next(_unreadable(state, end, columns), "")
             if reason:
                 return OwnLayout(state=state, reason=reason)
-            seen = _seen_as(state, end)
+            protocol, metadata = columns_as_in(state, end, columns)
+            seen = TableState(protocol=protocol, metadata=metadata)
             layout = build_layout(
                 schema=seen.schema,
                 protocol=seen.protocol,
@@ -102,23 +98,89 @@ class OwnLayouts:
         layout = replace(layout, tracks_rows=self._request.layout.tracks_rows)
         return OwnLayout(state=state, seen=seen, request=replace(self._request, layout=layout))
 
+    def _columns(self, version: int, state: TableState) -> dict[str, StructField]:
+        """The columns of a version by their names in the newest one.
 
-def _small_actions(data: bytes, version: int) -> SmallActions:
+        A table that is replaced gets new columns of the same names, and in its history they stand
+        for the old ones; a column that was dropped and one that was added under its name later
+        are two. Only the versions between tell which it was.
+        """
+        end = self._end
+        matched = matched_columns(state, end)
+        left = {item.name for item in state.schema.fields} - {own.name for own in matched.values()}
+        # once mapping has ended, the name of a column may be that of another one in older files
+        is_ended = [
+            column_mapping_mode(one.protocol, one.metadata.configuration) == "none"
+            for one in (state, end)
+        ] == [False, True]
+        if not is_ended and (not left or len(matched) == len(end.schema.fields)):
+            return matched
+        columns = {item.name: item for item in state.schema.fields}
+        before: Described = state
+        steps: list[Described] = [after for _, after in self._after(version, state)]
+        for after in [*steps, end]:
+            step = _kept_columns(before, after)
+            columns = {new: columns[old] for new, old in step.items() if old in columns}
+            before = after
+        return columns if is_ended else columns | matched
+
+    def _after(self, version: int, state: TableState) -> list[tuple[int, TableState]]:
+        """What the commits after a version put in force; they are read at the first call."""
+        if self._later is None or self._later[0] > version:
+            found: list[tuple[int, TableState]] = []
+            versions = range(version + 1, self._end.version + 1)
+            before = state
+            for at, data in zip(versions, read_commits(self._end.store, versions), strict=True):
+                changed = None if isinstance(data, DeltaError) else _changed(before, at, data)
+                if changed is not None:
+                    found.append((at, changed))
+                    before = changed
+            self._later = version, found
+        return [(at, one) for at, one in self._later[1] if at > version]
+
+
+def _changed(before: TableState | None, version: int, data: bytes) -> TableState | None:
+    """What a commit puts in force; None where it changes nothing, or cannot be parsed."""
+    if not may_name(data, "metaData", "protocol"):
+        return None
     found, name = SmallActions(), render_commit_name(version)
-    for number, line in lines_reversed(data):
-        found.offer(parse_action(line, name, number), f"{name}:{number}")
+    try:
+        for number, line in lines_reversed(data):
+            found.offer(parse_action(line, name, number), f"{name}:{number}")
+    except CorruptLogError:
+        return None
+    protocol = found.protocol or (before.protocol if before else None)
+    metadata = found.metadata or (before.metadata if before else None)
+    if protocol is None or metadata is None:
+        return None
+    return TableState(protocol=protocol, metadata=metadata)
+
+
+def _kept_columns(before: Described, after: Described) -> dict[str, str]:
+    """The names of columns that a commit kept, or replaced under their name, by the new ones."""
+    found = {new: own.name for new, own in matched_columns(before, after).items()}
+    taken = set(found.values())
+    free = {name.lower(): name for name in before.schema.names if name not in taken}
+    for name in after.schema.names:
+        if name not in found and name.lower() in free:
+            found[name] = free[name.lower()]
     return found
 
 
-def _unreadable(state: TableState, end: Snapshot) -> Iterator[str]:
+def _unreadable(
+    state: TableState, end: Snapshot, columns: Mapping[str, StructField]
+) -> Iterator[str]:
     """Why rows of older files cannot be shown as rows of the newest version."""
     for change in schema_changes(state, end):
         if change.kind == "type":
             yield _other_type(change.path, change.before or "", change.after or "")
-    for own, new in _by_name(state, end):
-        same = own.data_type == new.data_type or is_widening(own.data_type, new.data_type)
-        if not same:
-            yield _other_type(new.name, render_type(own.data_type), render_type(new.data_type))
+    matched = matched_columns(state, end)
+    for new in end.schema.fields:
+        own = columns.get(new.name)
+        if own is not None and new.name not in matched:
+            same = own.data_type == new.data_type or is_widening(own.data_type, new.data_type)
+            if not same:
+                yield _other_type(new.name, render_type(own.data_type), render_type(new.data_type))
 
 
 def _other_type(path: str, before: str, after: str) -> str:
@@ -126,41 +188,3 @@ def _other_type(path: str, before: str, after: str) -> str:
         f"In the schema of its version `{path[:100]}` is {before[:60]}, in that of the newest "
         f"version {after[:60]}."
     )
-
-
-def _seen_as(state: TableState, end: Snapshot) -> TableState:
-    """The state with the columns of the newest version, each stored as its own version has it."""
-    own_of = dict(_matched(state, end))
-    own_of |= {new.name: own for own, new in _by_name(state, end)}
-    is_mapped = column_mapping_mode(state.protocol, state.metadata.configuration) != "none"
-    fields = []
-    for item in end.schema.fields:
-        own = own_of.get(item.name)
-        if own is not None and (is_mapped or own.name == item.name):
-            item = replace(item, metadata=own.metadata)  # noqa: PLW2901  # stored as it was then
-        fields.append(item)
-    new_of = {own.name: name for name, own in own_of.items()}
-    partitions = tuple(new_of[name] for name in state.metadata.partition_columns if name in new_of)
-    schema = render_schema(StructType(fields=tuple(fields)))
-    metadata = replace(state.metadata, schema_string=schema, partition_columns=partitions)
-    return TableState(protocol=state.protocol, metadata=metadata)
-
-
-def _matched(state: TableState, end: Snapshot) -> Iterator[tuple[str, StructField]]:
-    """The columns of the newest version that the older one has, with its own fields."""
-    for match in match_schemas(state, end):
-        if not isinstance(match, MatchedField) or len(match.path_after) != 1:
-            continue
-        if match.before is not None and match.after is not None:
-            yield match.after.name, match.before
-
-
-def _by_name(state: TableState, end: Snapshot) -> Iterator[tuple[StructField, StructField]]:
-    """Columns that are other ones by their ids, and have one name in both versions: a table
-    that is replaced gets new ids."""
-    matched = dict(_matched(state, end))
-    taken = {own.name for own in matched.values()}
-    free = {item.name.lower(): item for item in state.schema.fields if item.name not in taken}
-    for item in end.schema.fields:
-        if item.name not in matched and (own := free.get(item.name.lower())) is not None:
-            yield own, item

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.comparison.file_changes import FileChanges
-from explorer.comparison.matched_fields import MatchedField, match_schemas
+from explorer.comparison.matched_fields import MatchedType, match_schemas
 from explorer.comparison.versions import diff
 from explorer.errors import InvalidArgumentError
 from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
@@ -24,15 +24,23 @@ from explorer.inspect.rows.row_condition import is_named_like_a_key, key_columns
 from explorer.inspect.rows.row_search import in_both
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.features.type_widening import is_widening
+from explorer.protocol.schema import (
+    ArrayType,
+    MapType,
+    StructType,
+    parse_schema,
+    render_schema,
+)
 from explorer.protocol.table_properties.byte_sizes import render_byte_size
 from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.rows.layout import layout_of
+from explorer.rows.older_columns import columns_as_in
 from explorer.rows.python_values import plain_values
 from explorer.rows.read import RowScan
 from explorer.rows.request import build_request
 from explorer.rows.row_values import row_objects
 from explorer.table.counts import count
-from explorer.table.frames import sum_of
+from explorer.table.frames import sum_of, with_logical_names
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 
@@ -170,7 +178,8 @@ def row_differences(  # noqa: PLR0913 - what is known already, among what can be
         told = f"{count(total, 'file')} ({render_byte_size(size)}) would have to be read"
         return nothing(f"{told}, more than {render_byte_size(most_bytes)}")
     read = partial(_read, watch=watch, tracked=tracked)
-    before = read(older, sides[0], list(shared), MOST_ROWS)
+    then, gone = _as_in_newer(older, newer, columns), with_logical_names(sides[0], shared)
+    before = read(then, gone, list(shared.values()), MOST_ROWS)
     after = None
     if before is not None:
         after = read(newer, sides[1], list(shared.values()), MOST_ROWS - before.num_rows)
@@ -189,20 +198,24 @@ def row_differences(  # noqa: PLR0913 - what is known already, among what can be
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Columns:
     """The columns of both versions, by their name in the older one, and those of one alone;
-    of those of both the ones that are `widened` in the newer version, or `narrowed`."""
+    of those of both the ones that are `widened` in the newer version, or `narrowed`, and those
+    whose `inner` fields can be read as the newer version has them."""
 
     shared: dict[str, str]
     only_in_older: tuple[str, ...]
     only_in_newer: tuple[str, ...]
     widened: tuple[str, ...]
     narrowed: tuple[str, ...]
+    inner: frozenset[str]
 
 
 def _columns(older: Snapshot, newer: Snapshot) -> _Columns:
     shared, before, after = dict[str, str](), list[str](), list[str]()
     widened, narrowed = list[str](), list[str]()
     for match in match_schemas(older, newer):
-        if not isinstance(match, MatchedField) or len(match.path_after or match.path_before) != 1:
+        if isinstance(match, MatchedType):
+            continue
+        if len(match.path_after or match.path_before) != 1:
             continue
         if match.before is not None and match.after is not None:
             shared[match.before.name] = match.after.name
@@ -216,7 +229,41 @@ def _columns(older: Snapshot, newer: Snapshot) -> _Columns:
         elif match.after is not None:
             after.append(match.after.name)
     return _Columns(shared=shared, only_in_older=tuple(before), only_in_newer=tuple(after),
-                    widened=tuple(widened), narrowed=tuple(narrowed))  # fmt: skip
+                    widened=tuple(widened), narrowed=tuple(narrowed),
+                    inner=_inner(older, newer))  # fmt: skip
+
+
+def _inner(older: Snapshot, newer: Snapshot) -> frozenset[str]:
+    """Nested columns of the newer version in which no type is another one than it was, but for
+    wider ones."""
+    found, others = set[str](), set[str]()
+    for match in match_schemas(older, newer):
+        if not isinstance(match, MatchedType):
+            continue
+        is_nested = isinstance(match.after, StructType | ArrayType | MapType)
+        if is_nested and len(match.path_after) == 1:
+            found.add(match.path_after[0])
+        if is_nested and type(match.before) is type(match.after):
+            continue
+        if match.before != match.after and not is_widening(match.before, match.after):
+            others.add(match.path_after[0])
+    return frozenset(found - others)
+
+
+def _as_in_newer(older: Snapshot, newer: Snapshot, columns: _Columns) -> Snapshot:
+    """The older version with its columns, and the fields inside them, called as in the newer one;
+    each column has the type that it had."""
+    protocol, metadata = columns_as_in(older, newer)
+    own = {columns.shared[item.name]: item.data_type for item in older.schema.fields
+           if item.name in columns.shared}  # fmt: skip
+    fields = [
+        item
+        if item.name in columns.inner or item.name not in own
+        else replace(item, data_type=own[item.name])
+        for item in parse_schema(metadata.schema_string).fields
+    ]
+    schema = render_schema(StructType(fields=tuple(fields)))
+    return older.described_by(protocol, replace(metadata, schema_string=schema))
 
 
 def _widened(rows: pa.Table, other: pa.Table, names: Sequence[str]) -> pa.Table:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from explorer.comparison.matched_fields import MatchedField, match_schemas
 from explorer.comparison.schema_changes import SchemaChange, schema_changes
 from explorer.errors import InvalidArgumentError, NotFoundError, UnsupportedError
 from explorer.log.commits.commit_file import lines_reversed, may_name, parse_action
@@ -20,9 +21,11 @@ from explorer.log.folder.segment import build_segment, missing_versions
 from explorer.log.reconcile.small_actions import SmallActions
 from explorer.progress import Watch
 from explorer.protocol.actions import Metadata, Protocol
+from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.protocol.features.registry import check_reader
 from explorer.protocol.filenames import render_commit_name, render_commit_path
 from explorer.protocol.schema import StructType, parse_schema
+from explorer.protocol.schema_walk import render_path
 from explorer.protocol.table_properties.known_properties import CHANGE_DATA_FEED
 from explorer.storage.ports import ReadStore
 from explorer.table.snapshot import Snapshot
@@ -227,7 +230,28 @@ def check_feed_names(schema: StructType) -> None:
 def breaking_changes(state: TableState, end: Snapshot) -> list[SchemaChange]:
     """The changes from the one to the other after which rows of the first cannot be read by the
     schema of the second, or some of their values would be lost."""
-    return [change for change in schema_changes(state, end) if _breaks(change)]
+    moved = {
+        render_path(match.path_after)
+        for match in match_schemas(state, end)
+        if isinstance(match, MatchedField) and _is_found_otherwise(match, state, end)
+    }
+    return [
+        change
+        for change in schema_changes(state, end)
+        if _breaks(change) or (change.kind == "column mapping" and change.path in moved)
+    ]
+
+
+def _is_found_otherwise(match: MatchedField, state: TableState, end: Snapshot) -> bool:
+    """Whether a column has another name in files than before: mapping was dropped, or the table
+    replaced."""
+    if match.before is None or match.after is None:
+        return False
+    names = [
+        physical_name(item, column_mapping_mode(side.protocol, side.metadata.configuration))
+        for item, side in ((match.before, state), (match.after, end))
+    ]
+    return names[0].lower() != names[1].lower()
 
 
 def render_changes(changes: Sequence[SchemaChange]) -> str:

@@ -48,7 +48,7 @@ def validate_fields(change: Change, before: Described) -> Problems:
         return
     validate_name = name_rule(before, change.after)
     validate_type, validate_length = type_rule(before, change.after), _length_rule(before, change)
-    for match in match_schemas(before, change.after):
+    for match in match_schemas(before, change.after, in_one_commit=True):
         if isinstance(match, MatchedField):
             yield from validate_name(match)
             yield from _matched_field(match, change)
@@ -157,7 +157,7 @@ def _new_types(change: Change) -> Iterator[tuple[tuple[str, ...], DataType]]:
         for field in change.after.schema.fields:
             yield from (((field.name,), kind) for kind in walk_types(field.data_type))
         return
-    for match in match_schemas(change.before, change.after):
+    for match in match_schemas(change.before, change.after, in_one_commit=True):
         if isinstance(match, MatchedField):
             if match.before is None and match.after is not None:
                 yield from ((match.path_after, kind) for kind in walk_types(match.after.data_type))

@@ -29,7 +29,7 @@ def validate_identity(change: Change) -> Problems:
         )
     if change.before is None:
         return
-    for match in match_schemas(change.before, change.after):
+    for match in match_schemas(change.before, change.after, in_one_commit=True):
         if isinstance(match, MatchedField) and match.before and match.after:
             yield from _identity(match.before, match.after, render_path(match.path_after))
 

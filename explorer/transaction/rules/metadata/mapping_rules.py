@@ -64,7 +64,7 @@ def validate_mapping_that_wakes(change: Change, before: Described) -> Problems:
     if change.removes_every_live_file or change.is_restore:
         return
     validate_name = name_rule(before, after)
-    for match in match_schemas(before, after):
+    for match in match_schemas(before, after, in_one_commit=True):
         if isinstance(match, MatchedField):
             yield from validate_name(match)
 
@@ -99,7 +99,7 @@ def validate_ids_given_out(before: Described, after: Described) -> Problems:
         return
     given_out = _highest_given_out(before)
     kept: set[int | None] = set()
-    for match in match_schemas(before, after):
+    for match in match_schemas(before, after, in_one_commit=True):
         if not isinstance(match, MatchedField) or match.before is None or match.after is None:
             continue
         if field_id(match.before) == field_id(match.after):

@@ -59,7 +59,7 @@ def newly_recorded_changes(before: Described | None, after: Described) -> list[T
         held = _by_path(before.schema)
         known = {
             match.path_after: _steps(held[match.path_before])
-            for match in match_schemas(before, after)
+            for match in match_schemas(before, after, in_one_commit=True)
             if isinstance(match, MatchedType)
         }
     return [

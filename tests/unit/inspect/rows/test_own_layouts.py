@@ -11,7 +11,9 @@ import pytest
 
 import explorer
 import explorer.inspect as look
-from tests.change_feeds import Feed
+from explorer.errors import UnsupportedError
+from tests import data_tables
+from tests.change_feeds import ENABLED, Feed
 from tests.data_tables import field, struct
 from tests.tables import add, metadata, remove
 
@@ -165,3 +167,133 @@ def test_columns_are_known_again_by_their_ids_and_else_by_their_names(tmp_path: 
     assert found.unread.num_rows == 0
     rows = [(row["_commit_version"], row["k"], row["new"]) for row in found.rows.to_pylist()]
     assert rows == [(2, 1, 7), (3, 1, 7)]
+
+
+BY_NAME = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "9"}
+MAPPING = {
+    "protocol": {
+        "minReaderVersion": 3,
+        "minWriterVersion": 7,
+        "readerFeatures": ["columnMapping"],
+        "writerFeatures": ["columnMapping", "changeDataFeed"],
+    }
+}
+
+
+def renamed(tmp_path: Path) -> Feed:
+    """A table that maps columns from version 2 on, and then renames `price` and `s.x`, partitions
+    by `p`, drops `b`, and in version 5 adds another `b`."""
+    inner = struct(field("x", "long"), field("y", "long"))
+    names = ("k", "price", "s", "b")
+    plain = [field(name, inner if name == "s" else "long") for name in names]
+    feed = Feed(tmp_path / "t", described(["p"], struct(*plain, field("p", "string"))))
+    feed.file("a", k=[1, 2], price=[7, 8], s=[{"x": 3, "y": 4}, {"x": 5, "y": 6}], b=[9, 9])
+    stats = {"numRecords": 2, "minValues": {"price": 7}, "maxValues": {"price": 8}}
+    here = {"partitionValues": {"p": "u"}}
+    feed.commit(add("a", stats=json.dumps(stats), **here))
+    mapped_inner = [data_tables.mapped(name, "long", name, at) for name, at in (("x", 5), ("y", 6))]
+    mapped_to = [
+        data_tables.mapped("k", "long", "k", 1),
+        data_tables.mapped("price", "long", "price", 2),
+        data_tables.mapped("s", struct(*mapped_inner), "s", 3),
+        data_tables.mapped("b", "long", "b", 4),
+        data_tables.mapped("p", "string", "p", 7),
+    ]
+    feed.commit(MAPPING, described(["p"], struct(*mapped_to), configuration=BY_NAME))
+    # what a change recorded before the rename holds the names of then, too
+    sides = {"k": [2, 2], "price": [8, 80], "s": [{"x": 5, "y": 6}] * 2, "b": [9, 9]}
+    feed.file("_change_data/c", **sides, _change_type=["update_preimage", "update_postimage"])
+    feed.file("b", k=[1, 2], price=[7, 80], s=[{"x": 3, "y": 4}, {"x": 5, "y": 6}], b=[9, 9])
+    change = {"path": "_change_data/c", "size": 1, "dataChange": False, **here}
+    stats["maxValues"] = {"price": 80}
+    feed.commit(remove("a", **here), add("b", stats=json.dumps(stats), **here), {"cdc": change})
+    mapped_inner[0] = data_tables.mapped("xx", "long", "x", 5)
+    mapped_to[2] = data_tables.mapped("s", struct(*mapped_inner), "s", 3)
+    mapped_to[1] = data_tables.mapped("unit_price", "long", "price", 2)
+    mapped_to[4] = data_tables.mapped("q", "string", "p", 7)
+    del mapped_to[3]
+    feed.commit(described(["q"], struct(*mapped_to), configuration=BY_NAME))
+    mapped_to.append(data_tables.mapped("b", "long", "col-1", 8))
+    feed.commit(described(["q"], struct(*mapped_to), configuration=BY_NAME))
+    return feed
+
+
+@pytest.mark.rule("mapping-physicalname")
+@pytest.mark.parametrize("where", ["k = 2", "unit_price in (8, 80)", "s.xx = 5 and q = 'u'"])
+def test_values_are_kept_through_a_rename_also_from_before_columns_were_mapped(
+    tmp_path: Path, where: str
+) -> None:
+    found = search(renamed(tmp_path), where)
+    assert found.unread.num_rows == 0
+    rows = [
+        (row["_commit_version"], row["_change_type"], row["unit_price"], row["s"], row["q"])
+        for row in found.rows.to_pylist()
+    ]
+    inner = {"xx": 5, "y": 6}
+    assert rows == [
+        (1, "insert", 8, inner, "u"),
+        (3, "update_preimage", 8, inner, "u"),
+        (3, "update_postimage", 80, inner, "u"),
+    ]
+
+
+@pytest.mark.rule("mapping-physicalname")
+def test_a_search_that_begins_before_a_rename_finds_the_values_of_then(tmp_path: Path) -> None:
+    feed = renamed(tmp_path)
+    found = search(feed, "unit_price = 8", from_version=2)
+    assert found.at_start is not None
+    assert found.at_start.column("unit_price").to_pylist() == [8]
+    # the bounds of a file are those of the column, whatever it is called
+    assert search(feed, "unit_price = 1000", from_version=2).files_read == 0
+
+
+@pytest.mark.rule("mapping-id")
+def test_a_column_that_was_dropped_and_one_added_under_its_name_are_two(tmp_path: Path) -> None:
+    feed = renamed(tmp_path)
+    assert search(feed, "b = 9").rows.num_rows == 0
+    assert set(search(feed, "k = 2").rows.column("b").to_pylist()) == {None}
+    table = explorer.open_table(feed.folder.root)
+    found = look.row_differences(table.snapshot(version=1), table.snapshot(), ["k"])
+    assert (found.only_in_older, found.only_in_newer) == (("b",), ("b",))
+    assert found.before.to_pylist()[0]["s"] == {"xx": 5, "y": 6}
+    assert [row["unit_price"] for row in found.before.to_pylist()] == [8]
+    assert [row["unit_price"] for row in found.after.to_pylist()] == [80]
+    assert (found.inserted.num_rows, found.deleted.num_rows) == (0, 0)
+
+
+def test_values_are_kept_where_mapping_ends_and_files_are_written_anew(tmp_path: Path) -> None:
+    first = struct(mapped("k", 1, "k"), mapped("a", 2, "b"))
+    feed = Feed(tmp_path / "t", described([], first, configuration=BY_NAME | ENABLED))
+    feed.commit(MAPPING)
+    feed.file("x", k=[1], b=[7])
+    feed.commit(add("x"))
+    feed.file("y", k=[1], a=[7])
+    plain = described([], struct(field("k", "long"), field("a", "long")), configuration=ENABLED)
+    feed.commit(plain, remove("x", dataChange=False), add("y", dataChange=False))
+    # a new column of the name that the other one had in files
+    columns = struct(field("k", "long"), field("a", "long"), field("b", "long"))
+    feed.commit(described([], columns, configuration=ENABLED))
+    found = search(feed, "a = 7")
+    assert [(row["_commit_version"], row["b"]) for row in found.rows.to_pylist()] == [(2, None)]
+    # one reader for all of these versions would read nothing of the first
+    with pytest.raises(UnsupportedError, match="a column mapping"):
+        feed.read(2, 3)
+    assert feed.read(2, 2).column("a").to_pylist() == [7]
+
+
+@pytest.mark.parametrize("is_dropped", [False, True])
+def test_a_name_goes_on_where_one_commit_replaced_its_column(
+    tmp_path: Path, is_dropped: bool
+) -> None:
+    first = struct(mapped("k", 1, "c1"), mapped("v", 2, "c2"))
+    feed = Feed(tmp_path / "t", described([], first, configuration=BY_NAME))
+    feed.commit(MAPPING)
+    feed.file("a", c1=[1], c2=[7])
+    feed.commit(add("a"))
+    if is_dropped:
+        feed.commit(described([], struct(mapped("k", 1, "c1")), configuration=BY_NAME))
+    feed.commit(
+        described([], struct(mapped("k", 1, "c1"), mapped("v", 3, "c3")), configuration=BY_NAME)
+    )
+    found = search(feed, "k = 1")
+    assert found.rows.column("v").to_pylist() == [None if is_dropped else 7]
