@@ -15,7 +15,7 @@ from explorer.errors import CorruptDataError, InvalidArgumentError, UnsupportedE
 from explorer.table.snapshot import Snapshot
 from tests.change_feeds import Feed, feed_metadata, hiding
 from tests.corpus import READABLE, place_table, table_name
-from tests.data_tables import field, map_of, struct
+from tests.data_tables import field, map_of, mapped, struct
 from tests.row_values import counted_rows, plain_value
 from tests.tables import add, remove
 
@@ -228,6 +228,31 @@ def test_files_are_judged_by_the_columns_of_their_own_version(
     for older, newer in ((old, foreign), (foreign, old)):
         with pytest.raises(CorruptDataError, match="foreign of version 3 has no column in common"):
             pipeline.diff_rows(older, newer, spark=spark)
+
+
+def test_values_are_those_of_the_column_where_mapping_ended_between_the_versions(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """`v` is called `p` in files until they are written anew without mapping, when there is
+    another column `p`."""
+    mapped_to = struct(mapped("id", "long", "id", 1), mapped("v", "long", "p", 2))
+    configuration = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "2"}
+    feed = Feed(tmp_path / "t")
+    protocol = {
+        "minReaderVersion": 3,
+        "minWriterVersion": 7,
+        "readerFeatures": ["columnMapping"],
+        "writerFeatures": ["columnMapping", "changeDataFeed"],
+    }
+    feed.commit({"protocol": protocol}, feed_metadata(mapped_to, configuration=configuration))
+    feed.file("old", id=[1, 2], p=[7, 8])
+    feed.commit(add("old"))
+    feed.file("new", id=[1, 2], v=[7, 80], p=[None, 5])
+    plain = struct(field("id", "long"), field("v", "long"), field("p", "long"))
+    feed.commit(feed_metadata(plain), remove("old"), add("new"))
+    table = explorer.open_table(feed.folder.root)
+    found = pipeline.diff_rows(table.snapshot(version=2), table.snapshot(), ["id"], spark=spark)
+    assert (found.inserted, found.deleted, found.updated, found.moved) == (0, 0, 1, 1)
 
 
 def test_a_lost_file_is_one_clear_error(spark: SparkSession, tmp_path: Path) -> None:

@@ -14,11 +14,10 @@ from explorer.comparison.looked_up_files import LookedUpFiles
 from explorer.log.actions.columns import int64_scalar, string_scalar
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.pipeline.tasks.change_tasks import CHANGE_TASKS
-from explorer.protocol.features.column_mapping import physical_name
 from explorer.rows.changes.change_actions import ChangeType
 from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.rows.data_file.partition_columns import constant_column
-from explorer.rows.layout import RowLayout, layout_of
+from explorer.rows.older_columns import matched_columns
 from explorer.table.frames import with_logical_names
 from explorer.table.snapshot import Snapshot
 
@@ -42,7 +41,7 @@ class DiffTasks:
 
 def plan_diff_tasks(files: FileChanges, older: Snapshot, newer: Snapshot) -> DiffTasks:
     """The tasks for what differs in the files of two versions."""
-    names = renamed_columns(layout_of(older), layout_of(newer))
+    names = {own.name: name for name, own in matched_columns(older, newer).items()}
     gone = _tasks(with_logical_names(files.removed, names), "delete", older.version)
     came = _tasks(files.added, "insert", newer.version)
     vectors = _vector_tasks(files, newer)
@@ -51,15 +50,6 @@ def plan_diff_tasks(files: FileChanges, older: Snapshot, newer: Snapshot) -> Dif
         after=pa.concat_tables([came, vectors]),
         num_files=gone.num_rows + came.num_rows + vectors.num_rows,
     )
-
-
-def renamed_columns(older: RowLayout, newer: RowLayout) -> dict[str, str]:
-    """The newer names of columns by the older ones."""
-    physical = {physical_name(item, newer.mapping): item.name for item in newer.schema.fields}
-    return {
-        item.name: physical.get(physical_name(item, older.mapping), item.name)
-        for item in older.schema.fields
-    }
 
 
 def _vector_tasks(files: FileChanges, newer: Snapshot) -> pa.Table:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 import pyarrow as pa
 
 from explorer.errors import DeltaError
-from explorer.pipeline.diff._diff_tasks import DiffTasks, renamed_columns
+from explorer.pipeline.diff._diff_tasks import DiffTasks
 from explorer.pipeline.session import parallelism
 from explorer.pipeline.tasks.change_tasks import ReadChanges, build_change_tasks, spark_feed_schema
 from explorer.pipeline.tasks.file_tasks import run_groups
@@ -19,6 +19,7 @@ from explorer.progress import Watch
 from explorer.rows.changes.change_range import CHANGE_COLUMNS
 from explorer.rows.changes.feed import ChangeFeed, CommitChanges, plan_feed
 from explorer.rows.layout import RowLayout, layout_of
+from explorer.rows.older_columns import columns_as_in
 from explorer.rows.request import RowRequest
 from explorer.storage.ports import ReadStore
 from explorer.table.frames import sum_of
@@ -65,8 +66,8 @@ class FileSource:
     store: ReadStore
     request: RowRequest
     tasks: DiffTasks
-    partitioned_before: frozenset[str]
-    """The columns that the log held for files of the older version."""
+    seen_before: RowLayout
+    """How files of the older version hold the columns of the newer one."""
     layout_before: RowLayout
     """How these files were written: the newer version may have none of their columns."""
     must_net: bool = False
@@ -74,10 +75,11 @@ class FileSource:
     def read(self, spark: SparkSession, side: Side) -> DataFrame:
         """See `RowSource.read`."""
         tasks = self.tasks.before if side == "before" else self.tasks.after
-        partitions = self.partitioned_before if side == "before" else None
         read = ReadChanges(
             store=self.store,
-            request=_partitioned(self.request, partitions),
+            request=replace(self.request, layout=self.seen_before)
+            if side == "before"
+            else self.request,
             only="delete" if side == "before" else "insert",
             former=(self.layout_before,) if side == "before" else (),
         )
@@ -128,12 +130,10 @@ def find_feed(
     return FeedSource(store=newer.store, request=request, tasks=found, former=feed.former_layouts)
 
 
-def partitions_of(older: Snapshot, newer: Snapshot) -> frozenset[str]:
-    """What the older version was partitioned by, by the names of the newer one."""
-    before, after = layout_of(older), layout_of(newer)
-    names = renamed_columns(before, after)
-    found = {names[name] for name in before.partition_columns}
-    return frozenset(found.intersection(after.schema.names))
+def seen_layout(older: Snapshot, newer: Snapshot) -> RowLayout:
+    """How files of the older version hold the columns of the newer one."""
+    protocol, metadata = columns_as_in(older, newer)
+    return replace(layout_of(older.described_by(protocol, metadata)), version=newer.version)
 
 
 def _commits(feed: ChangeFeed, watch: Watch) -> Iterator[CommitChanges]:
@@ -141,9 +141,3 @@ def _commits(feed: ChangeFeed, watch: Watch) -> Iterator[CommitChanges]:
     for done, version in enumerate(versions):
         watch.step(done, len(versions), "Looking for change data")
         yield feed.commit(version)
-
-
-def _partitioned(request: RowRequest, columns: frozenset[str] | None) -> RowRequest:
-    if columns is None or columns == request.layout.partition_columns:
-        return request
-    return replace(request, layout=replace(request.layout, partition_columns=columns))

@@ -16,7 +16,7 @@ from explorer.comparison.schema_changes import schema_changes
 from explorer.comparison.versions import VersionDiff
 from explorer.errors import InvalidArgumentError, UnsupportedError
 from explorer.pipeline.diff._diff_tasks import plan_diff_tasks
-from explorer.pipeline.diff._sources import FileSource, RowSource, Side, find_feed, partitions_of
+from explorer.pipeline.diff._sources import FileSource, RowSource, Side, find_feed, seen_layout
 from explorer.pipeline.jobs.failures import clear_errors
 from explorer.pipeline.jobs.visibility import check_visible
 from explorer.pipeline.jobs.watching_jobs import watched
@@ -138,7 +138,7 @@ def diff_rows(  # what is asked for, with what, and who looks on
             store=newer.store,
             request=request,
             tasks=tasks,
-            partitioned_before=partitions_of(older, newer),
+            seen_before=seen_layout(older, newer),
             layout_before=layout_of(older),
         )
         rows = DiffRows(spark=session, source=feed or files, identity=identity)
