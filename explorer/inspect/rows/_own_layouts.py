@@ -32,9 +32,11 @@ from explorer.table.snapshot import Snapshot
 class OwnLayout:
     """What files that were added while `state` was in force are read by: `seen` names their columns
     as the newest version does, and `request` reads them. Where that is not possible, both are
-    None, and `reason` says why."""
+    None, and `reason` says why. `columns` are those that the newest version has too, by its names;
+    None where they cannot be known."""
 
     state: TableState
+    columns: frozenset[str] | None = None
     seen: TableState | None = None
     request: RowRequest | None = None
     reason: str = ""
@@ -74,15 +76,24 @@ class OwnLayouts:
         end = TableState(protocol=self._end.protocol, metadata=self._end.metadata)
         return OwnLayout(state=end, seen=end, request=self._request)
 
+    @property
+    def columns(self) -> list[tuple[int, frozenset[str] | None]]:
+        """Of the newest version's columns those that there were, by the version since when;
+        None where that is not known."""
+        return [(start, layout.columns) for start, layout in self._known]
+
     def _layout(self, version: int, state: TableState) -> OwnLayout:
         end = self._end
         if (state.protocol, state.metadata) == (end.protocol, end.metadata):
-            return OwnLayout(state=state, seen=state, request=self._request)
+            every = frozenset(end.schema.names)
+            return OwnLayout(state=state, columns=every, seen=state, request=self._request)
+        names = None
         try:
             columns = self._columns(version, state)
+            names = frozenset(columns)
             reason = next(_unreadable(state, end, columns), "")
             if reason:
-                return OwnLayout(state=state, reason=reason)
+                return OwnLayout(state=state, columns=names, reason=reason)
             protocol, metadata = columns_as_in(state, end, columns)
             seen = TableState(protocol=protocol, metadata=metadata)
             layout = build_layout(
@@ -93,10 +104,12 @@ class OwnLayouts:
                 version=end.version,
             )
         except DeltaError as error:
-            return OwnLayout(state=state, reason=f"{error.problem} {error.reason}")
+            reason = f"{error.problem} {error.reason}"
+            return OwnLayout(state=state, columns=names, reason=reason)
         # a file of before row tracking has no ids, and is asked for them all the same
         layout = replace(layout, tracks_rows=self._request.layout.tracks_rows)
-        return OwnLayout(state=state, seen=seen, request=replace(self._request, layout=layout))
+        request = replace(self._request, layout=layout)
+        return OwnLayout(state=state, columns=names, seen=seen, request=request)
 
     def _columns(self, version: int, state: TableState) -> dict[str, StructField]:
         """The columns of a version by their names in the newest one.

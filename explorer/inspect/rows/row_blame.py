@@ -10,6 +10,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final
 
 import pyarrow as pa
@@ -69,9 +70,10 @@ class RowBlame:
 
     - `texts`: by column, the value as people read it, None where it is null
     - `cells`, a row per column: its `value` as text or JSON, null where it is null; `kind`:
-      inserted with the row, changed later, or unknown; then version, timestamp, operation,
-      user_name, engine_info and log_file of the commit. `reason` says why it is not known, or
-      what could make a known one doubtful
+      inserted with the row, changed later, column added (after the row, which has had null there
+      since), or unknown; then version, timestamp, operation, user_name, engine_info and log_file
+      of the commit. `reason` says why it is not known, what could make a known one doubtful, or
+      that the column was added
     - `row_id` and `row_commit_version` where the table tracks rows, null elsewhere; the row was
       then followed by its id, elsewhere by the condition alone
     - versions `first` to `version` were searched; `is_cut` says that the limit of files ended it.
@@ -198,6 +200,23 @@ class _Backwards:
     is_cut: bool = False
     unread: list[tuple[int, str, str]] = field(default_factory=list)
     recorded: set[int] = field(default_factory=set)
+    columns: dict[int, frozenset[str] | None] = field(default_factory=dict)
+    """Of the newest version's columns those that there were, by the version since when."""
+    times: dict[int, int | None] = field(default_factory=dict)
+    """When the commits were made that added a column."""
+
+    def added_after(self, name: str, version: int) -> int | None:
+        """The version that added a column, if it is a later one; None where it is not, or nobody
+        knows."""
+        added = None
+        for start in sorted(self.columns, reverse=True):
+            there = self.columns[start]
+            if there is None or name not in there:
+                return added if there is not None else None
+            if start <= version:
+                return None
+            added = start
+        return None
 
     def spans(self, watch: Watch) -> Iterator[pa.Table]:
         """The changes of each span, until the oldest version or the limit of files."""
@@ -220,12 +239,22 @@ class _Backwards:
             self.bytes_read += search.bytes_read
             self.unread += [*search.unread, *search.broken]
             self.recorded |= search.recorded
+            self._learn_columns(search)
             if search.is_cut:
                 self.is_cut = True
                 return
             self.first = low
             yield pa.Table.from_batches(search.found, search.schema)
             high, size = low - 1, size * 2
+
+    def _learn_columns(self, search: RowSearch) -> None:
+        there = search.layouts.columns
+        self.columns |= dict(there)
+        found = search.feed.range
+        for (_, before), (start, after) in pairwise(there):
+            if before is not None and after is not None and after - before:
+                data = found.commit(start)
+                self.times[start] = found.time_of(start, data)
 
     def _opened(self, version: int, watch: Watch) -> Snapshot:
         return self.table.snapshot(version=version, progress=watch.progress, cancel=watch.cancel)
@@ -241,6 +270,9 @@ class _Walk:
     found: dict[str, tuple[int, int | None, str]] = field(default_factory=dict)
     values: dict[str, str] = field(init=False)
     reason: str | None = None
+    """Why it does not lead on, if it does not."""
+    last: int | None = None
+    """The last version that it looked at."""
     doubts: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -273,6 +305,7 @@ class _Walk:
         for version in sorted(by_version, reverse=True):
             if self.is_over:
                 return
+            self.last = version
             if version in unread and len(by_version[version]) == 1:
                 self.reason = f"a file of version {version} could not be read"
                 return
@@ -324,16 +357,24 @@ def _cells(table: Table, row: _Row, walk: _Walk, search: _Backwards) -> Iterator
     told: dict[int, Mapping[str, Any]] = {}
     for name, value in row.shown.items():
         shown = None if value is None else _text(value)
-        if name not in walk.found:
+        known = walk.found.get(name)
+        if value is None:
+            seen = search.first - 1 if walk.reason is None or walk.last is None else walk.last
+            added = search.added_after(name, seen if known is None else known[0])
+            if added is not None:
+                known = added, search.times.get(added), "column added"
+        if known is None:
             why = walk.reason or _unknown_reason(search)
             yield (name, shown, "unknown", *(None,) * 6, why)
             continue
-        version, time, kind = walk.found[name]
+        version, time, kind = known
         if version not in told:
             told[version] = commit_provenance(table, version)
         info = [text_in(told[version], key) for key in ("operation", "userName", "engineInfo")]
         later = sum(number >= version for number, _, _ in search.unread)
         doubts = [walk.doubts[version]] if version in walk.doubts else []
+        if kind == "column added":
+            doubts = [f"version {version} added the column; it has been null in this row since"]
         if later:
             doubts.append(f"a later change may be in {count(later, 'file')} that could not be read")
         place = render_commit_name(version)
@@ -357,8 +398,9 @@ def _text(value: Any) -> str:
 def blame_sentence(found: RowBlame) -> str:
     """Who changed the row last, in how many versions its values were set, and what was read."""
     cells: list[dict[str, Any]] = found.cells.drop_columns(["timestamp"]).to_pylist()
-    known = [cell for cell in cells if cell["version"] is not None]
-    unknown = len(cells) - len(known)
+    added = [cell["column"][:60] for cell in cells if cell["kind"] == "column added"]
+    known = [cell for cell in cells if cell["kind"] in ("inserted", "changed")]
+    unknown = len(cells) - len(known) - len(added)
     text = "No commit is known that set a value of this row"
     if known:
         newest = max(known, key=lambda cell: int(cell["version"]))
@@ -366,22 +408,28 @@ def blame_sentence(found: RowBlame) -> str:
         names = [cell["column"][:60] for cell in known if cell["version"] == last]
         told = [newest[key] for key in ("operation", "user_name") if newest[key] is not None]
         by = f" ({', '.join(text[:60] for text in told)})" if told else ""
-        what = "changed " + ", ".join(names[:_NAMED])
-        if len(names) > _NAMED:
-            what += f" and {len(names) - _NAMED} more"
+        what = f"changed {_named(names)}"
         if newest["kind"] == "inserted":
             what = "inserted the row"
         text = f"Version {last}{by} {what}"
         older = len({cell["version"] for cell in known}) - 1
         if older:
             text += f"; the other values are from {count(older, 'older version')}"
+    if added:
+        was = "was added later, and has" if len(added) == 1 else "were added later, and have"
+        text += f". {_named(added)} {was} been null since"
     if unknown:
-        reason = next(cell["reason"] for cell in cells if cell["version"] is None)
+        reason = next(cell["reason"] for cell in cells if cell["kind"] == "unknown")
         text += f". {count(unknown, 'value')} {'is' if unknown == 1 else 'are'} not known: {reason}"
     span = "nothing"
     if found.first <= found.version:
         span = versions_in_words([(found.first, found.version)])
     return f"{text}. Searched {span}: {_files(found)}."
+
+
+def _named(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_NAMED])
+    return f"{shown} and {len(names) - _NAMED} more" if len(names) > _NAMED else shown
 
 
 def _files(found: RowBlame) -> str:

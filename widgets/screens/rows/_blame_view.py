@@ -30,7 +30,7 @@ COLUMNS = (
     Column(key="time", label="Committed (UTC)", wide=True),
     Column(key="operation", label="Operation"),
     Column(key="user", label="User"),
-    Column(key="why", label="Not known because", wraps=True),
+    Column(key="why", label="Remark", wraps=True),
 )
 _DASH = "\N{EN DASH}"
 _ALL = "all values"

@@ -73,6 +73,40 @@ def test_a_row_is_followed_far_back_span_by_span(feed: Feed) -> None:
     assert blame(feed, "id = 169").first > 0
 
 
+def test_a_column_that_was_added_after_the_row_is_null_since_then(feed: Feed) -> None:
+    changed_twice(feed)
+    named = [field(name, "long") for name in ("id", "v", "w", "x", "y", "z")]
+    for at in (4, 5):
+        columns = metadata(schemaString=json.dumps(struct(*named[:at])))
+        feed.commit({"commitInfo": {"operation": "ADD COLUMNS", "userName": "eve"}}, columns)
+    for _ in range(40):  # so that it is found out in another span
+        feed.commit({"commitInfo": {"operation": "WRITE"}})
+    feed.file("e", id=[2], v=[5], w=[0], y=[7])
+    feed.commit(remove("c"), add("e"))
+    feed.commit(metadata(schemaString=json.dumps(struct(*named))))
+    found = blame(feed)
+    assert told(found) == {
+        "id": ("inserted", 1),
+        "v": ("changed", 2),
+        "w": ("inserted", 1),
+        "x": ("column added", 5),
+        "y": ("changed", 47),
+        "z": ("column added", 48),
+    }
+    (cell,) = [row for row in found.cells.to_pylist() if row["column"] == "x"]
+    assert (cell["operation"], cell["user_name"]) == ("ADD COLUMNS", "eve")
+    assert cell["reason"] == "version 5 added the column; it has been null in this row since"
+    assert cell["timestamp"] is not None
+    assert "x, z were added later, and have been null since" in found.sentence
+    # also where nothing says any more who inserted the row
+    (feed.folder.root / "a").unlink()
+    assert told(blame(feed))["z"] == ("column added", 48)
+    # a row that was written with the column has null from its writer
+    feed.file("f", id=[6], v=[5], w=[0], z=[1])
+    feed.commit(add("f"))
+    assert told(blame(feed, "id = 6"))["x"] == ("inserted", 49)
+
+
 def test_what_is_not_known_says_why(feed: Feed) -> None:
     changed_twice(feed)
     cut = blame(feed, most_files=0)
@@ -178,7 +212,9 @@ def test_rows_of_the_demo_are_blamed_as_every_version_has_them(
             continue
         now = rows[0] if rows else None
         for name in end.schema.names:
-            if now is not None and (before is None or before.get(name) != now.get(name)):
+            if now is None or name not in now:
+                continue
+            if before is None or name not in before or before[name] != now[name]:
                 versions[name] = version
         before = now
     assert run(["rows", str(place), where, "--blame", "--json"]) == 0
