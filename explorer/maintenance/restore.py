@@ -14,6 +14,7 @@ from uuid import UUID, uuid4, uuid5
 
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from explorer.comparison.matched_fields import MatchedField, match_schemas
 from explorer.errors import InvalidArgumentError
@@ -181,12 +182,7 @@ def _plan(
         steps=steps,
         rests_on=("protocol", "metadata", "every file"),
         promise=Promise(versions=versions),
-        files=join_files(
-            [
-                _listed(back, "add", f"it was part of version {target.version}"),
-                _listed(gone, "remove", f"it was not part of version {target.version}"),
-            ]
-        ),
+        files=join_files(list(_listed_sides(target.version, back, gone))),
         table=context.table,
     )
 
@@ -367,6 +363,31 @@ def _judge_files(context: PlanningContext, target: Snapshot) -> Verdict:
             remedy="Restore a later version, or restore the files from a backup.",
         )
     return Verdict(guard="files", outcome="allow", message="No file of the version is missing.")
+
+
+def _listed_sides(version: int, back: pa.Table, gone: pa.Table) -> Iterator[pa.Table]:
+    """The files that come back and that leave; one that does both, with another vector, has
+    been there all the time."""
+    was = f"it was part of version {version}"
+    vectors = [_with_vector(side) for side in (back, gone)]
+    for files, others, action, whole in (
+        (back, gone, "add", was),
+        (gone, back, "remove", f"it was not part of version {version}"),
+    ):
+        is_both = pc.is_in(files.column("path"), value_set=others.column("path"))
+        yield _listed(files.filter(pc.invert(is_both)), action, whole)
+        then, now = (pc.is_in(files.column("path"), value_set=side) for side in vectors)
+        for has_then, has_now, words in (
+            (pc.invert(then), True, "without a deletion vector"),
+            (then, pc.invert(now), "with a deletion vector"),
+            (then, now, "with another deletion vector"),
+        ):
+            some = pc.and_(is_both, pc.and_(has_then, has_now))
+            yield _listed(files.filter(some), action, f"{was}, {words}")
+
+
+def _with_vector(files: pa.Table) -> pa.ChunkedArray:
+    return files.filter(files.column("deletion_vector").is_valid()).column("path")
 
 
 def _listed(files: pa.Table, action: str, reason: str) -> pa.Table:

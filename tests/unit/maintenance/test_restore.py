@@ -86,9 +86,31 @@ def test_file_comes_back_with_the_vector_that_it_had(lake: Lake) -> None:
         ],
         age_days=5,
     )
-    assert lake.execute(restore(lake, 0)).status == "completed"
+    plan = restore(lake, 0)
+    reason = {"a": "it was part of version 0, with another deletion vector"}
+    assert (planned(plan, "add"), planned(plan, "remove")) == (reason, reason)
+    assert lake.execute(plan).status == "completed"
     (row,) = lake.table.snapshot().files(["path", "deletion_vector"]).to_pylist()
     assert row["deletion_vector"]["path_or_inline_dv"] == first["pathOrInlineDv"]
+
+
+@pytest.mark.parametrize("is_hidden_now", [True, False])
+def test_file_that_gets_or_loses_a_vector_is_not_told_as_another_file(
+    lake: Lake, is_hidden_now: bool
+) -> None:
+    known, hidden = lake.add("a"), lake.add("a", deletionVector=vector())
+    lake.file(parse_relative_place(vector()["pathOrInlineDv"]))
+    first, second = (known, hidden) if is_hidden_now else (hidden, known)
+    lake.commit(0, [FEATURE_PROTOCOL, metadata(), first], age_days=9)
+    gone = {} if is_hidden_now else {"deletionVector": vector()}
+    lake.commit(1, [lake.remove("a", age_days=5, **gone), second, lake.add("b")], age_days=5)
+    plan = restore(lake, 0)
+    which = "without a deletion vector" if is_hidden_now else "with a deletion vector"
+    assert planned(plan, "add") == {"a": f"it was part of version 0, {which}"}
+    assert planned(plan, "remove") == {
+        "a": f"it was part of version 0, {which}",
+        "b": "it was not part of version 0",
+    }
 
 
 @pytest.mark.parametrize("missing", ["data", "vector"])
