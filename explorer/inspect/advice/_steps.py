@@ -282,21 +282,19 @@ def _unreadable_versions(found: Reachability) -> Iterator[Step]:
 
 def steps_of_folder(found: Folder) -> Iterator[Step]:
     """One step where the next vacuum frees much of the folder."""
-    bytes_of = {row["part"]: row for row in found.sizes.select(["part", "num_files", "bytes"])
-                .to_pylist()}  # fmt: skip
-    total = sum(row["bytes"] for row in bytes_of.values())
-    deletable = bytes_of.get("deletable", {"num_files": 0, "bytes": 0})
-    share = deletable["bytes"] / total if total else 0.0
+    total = sum_of(found.sizes.column("bytes"))
+    number, size = found.deletable
+    share = size / total if total else 0.0
     if found.unread is not None or share < LEAST_DELETABLE:
         return
     yield Step(
         source="reach",
         severity="warning" if share >= MUCH_DELETABLE else "note",
-        problem=f"{render_byte_size(deletable['bytes'])} of the folder's "
+        problem=f"{render_byte_size(size)} of the folder's "
         f"{render_byte_size(total)} belong to no version within retention.",
-        cost=f"Permanently deletes {count(deletable['num_files'], 'file')}; versions that need "
-        "them can no longer be read.",
-        benefit=f"Frees {render_byte_size(deletable['bytes'])}.",
+        cost=f"Permanently deletes {count(number, 'file')}; versions that need them can no longer "
+        "be read.",
+        benefit=f"Frees {render_byte_size(size)}.",
         operation="vacuum",
         gain=share,
     )

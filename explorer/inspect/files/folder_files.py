@@ -125,6 +125,16 @@ class Folder:
     unread: str | None = None
 
     @property
+    def deletable(self) -> tuple[int, int]:
+        """How many files the next vacuum deletes, and their bytes: those that versions needed,
+        and those that no version knows."""
+        parts = zip(*(self.sizes.column(name).to_pylist() for name in SIZES), strict=True)
+        known = {part: (number, size) for part, number, size, _ in parts}
+        number, size = known.get("deletable", (0, 0))
+        unknown = self.files.filter(self.files.column("vacuum_deletes"))
+        return number + unknown.num_rows, size + sum_of(unknown.column("bytes"))
+
+    @property
     def sentence(self) -> str:
         """The answer in a few sentences."""
         return folder_sentence(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +15,8 @@ import explorer.inspect as look
 from explorer.cli.main import run
 from explorer.errors import StorageError
 from explorer.inspect.advice import advice as asking
-from tests.tables import PROTOCOL, LogFolder, add, metadata, vector
+from explorer.maintenance import plan_vacuum
+from tests.tables import PROTOCOL, LogFolder, add, metadata, remove, vector
 
 RETENTIONS = {"delta.logRetentionDuration": "interval 30 days"}
 
@@ -118,6 +121,22 @@ def test_vectors_that_hide_a_twentieth_of_all_rows_ask_for_a_purge(
     log.commit(0, [PROTOCOL, metadata(), *adds])
     found = look.advice_by_log(explorer.open_table(log.root)).steps
     assert [step.source for step in found] == (["vectors"] if asks else [])
+
+
+def test_a_vacuum_is_told_with_the_files_that_its_plan_deletes(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "orders")
+    long_ago = time.time() - 40 * 86_400
+    for name in ("a", "b", "orphan.parquet"):
+        (log.root / name).write_bytes(b"x" * 1024)
+        os.utime(log.root / name, (long_ago, long_ago))
+    log.commit(0, [PROTOCOL, metadata(), add("a"), add("b", size=10)])
+    log.commit(1, [remove("a", deletionTimestamp=int(long_ago * 1000))])
+    table = explorer.open_table(log.root)
+    (step,) = [step for step in look.advice_by_files(table).steps if step.operation == "vacuum"]
+    plan = plan_vacuum(table)
+    assert plan.files.num_rows == 2
+    assert step.cost.startswith("Permanently deletes 2 files;")
+    assert step.benefit == "Frees 2.0 KiB."
 
 
 def test_more_things_than_are_shown_are_counted(tmp_path: Path) -> None:
