@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from explorer.inspect.files.folder_files import Folder
 from explorer.inspect.files.row_deletions import deletion_vectors, vector_problems
 from explorer.inspect.health.findings import Severity
 from explorer.inspect.health.table_health import Health
-from explorer.inspect.layout.sizes import SmallFiles
+from explorer.inspect.layout.sizes import SmallFiles, compacted_vectors
 from explorer.inspect.reach.reachability import Reachability
 from explorer.inspect.reach.wording import versions_in_words
 from explorer.log.load import LoadedVersion
@@ -185,6 +186,22 @@ def steps_of_vectors(snapshot: Snapshot, watch: Watch) -> Iterator[Step]:
         arguments={"what": "purge"},
         gain=share,
     )
+
+
+def with_shared_work(
+    steps: list[Step], snapshot: Callable[[], Snapshot], watch: Watch
+) -> list[Step]:
+    """The same steps; where a compaction is one, a purge says for how many of its files that does
+    its work, because it writes no hidden rows."""
+    at = next((at for at, step in enumerate(steps) if step.arguments == {"what": "purge"}), None)
+    if at is None or all(step.arguments != {"what": "compact"} for step in steps):
+        return steps
+    done, every = compacted_vectors(snapshot(), progress=watch.progress, cancel=watch.cancel)
+    if not done:
+        return steps
+    some = "" if done == every else f" for {count(done, 'file')} of these"
+    told = f"{steps[at].benefit} The compaction does this too{some}."
+    return [*steps[:at], replace(steps[at], benefit=told), *steps[at + 1 :]]
 
 
 def _lost_vectors(files: pa.Table) -> Iterator[Step]:

@@ -15,9 +15,10 @@ from explorer.inspect.advice._steps import (
     steps_of_layout,
     steps_of_reach,
     steps_of_vectors,
+    with_shared_work,
 )
 from explorer.inspect.advice.ranking import MOST_STEPS, SOURCES, Source, Step, rank_steps
-from explorer.inspect.answer import Answer, Document, Parameter
+from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
 from explorer.inspect.files.folder_files import foreign_files
 from explorer.inspect.health.table_health import Health, files_health, log_health
 from explorer.inspect.layout.sizes import small_files
@@ -53,6 +54,11 @@ class Advice:
         return self.steps[:MOST_STEPS]
 
     @property
+    def further(self) -> tuple[Step, ...]:
+        """The others, which are shown on demand."""
+        return self.steps[MOST_STEPS:]
+
+    @property
     def is_complete(self) -> bool:
         """Whether all was asked, so that no step means that there is nothing to do."""
         return self.has_listed and not self.unasked
@@ -60,7 +66,11 @@ class Advice:
     @property
     def sentence(self) -> str:
         """How much there is to do, and what that rests on."""
-        return _sentence(self)
+        return _sentence(self, MOST_STEPS)
+
+    def sentence_of(self, limit: int | None) -> str:
+        """The same where as many steps are shown; None is `first`."""
+        return _sentence(self, MOST_STEPS if limit is None else limit)
 
 
 def advice_by_log(
@@ -104,6 +114,7 @@ def _advise(
             if error.kind == "cancelled":
                 raise
             unasked.append((source, Problem.of(error)))
+    steps = with_shared_work(steps, table.snapshot, watch)
     return Advice(
         uri=table.uri,
         version=health.version,
@@ -138,7 +149,7 @@ def _questions(
         yield "reach", folder
 
 
-def _sentence(found: Advice) -> str:
+def _sentence(found: Advice, most: int) -> str:
     many = len(found.steps)
     if not many and found.is_complete:
         return "Nothing to do."
@@ -148,7 +159,9 @@ def _sentence(found: Advice) -> str:
         left += f" Not known: {names}."
     if not many:
         return f"The log shows nothing to do.{left}"
-    shown = f"; the first {MOST_STEPS} are shown" if many > MOST_STEPS else ""
+    shown = ""
+    if many > most:
+        shown = f"; the first {most} are shown" if most > 1 else "; the first is shown"
     return f"{count(many, 'thing')} to do{shown}.{left}"
 
 
@@ -159,15 +172,15 @@ def _ask(table: Table, progress: ProgressCallback | None, *, files: bool = False
 
 
 def _documents(found: Advice, limit: int | None) -> Iterator[Document]:
-    del limit
+    shown = found.first if limit is None else found.steps[:limit]
     yield {
         "uri": found.uri,
         "version": found.version,
-        "sentence": found.sentence,
+        "sentence": found.sentence_of(limit),
         "is_complete": found.is_complete,
         "has_listed": found.has_listed,
         "num_steps": len(found.steps),
-        "steps": [_step(step) for step in found.first],
+        "steps": [_step(step) for step in shown],
         "unasked": [{"source": source, **problem.as_dict()} for source, problem in found.unasked],
     }
 
@@ -189,7 +202,7 @@ def _step(step: Step) -> Document:
 
 ADVICE: Final = Answer(
     name="advice",
-    parameters=(Parameter(name="files", kind="flag", reads="files"),),
+    parameters=(Parameter(name="files", kind="flag", reads="files"), LIMIT),
     ask=_ask,
     documents=_documents,
 )

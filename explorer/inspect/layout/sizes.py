@@ -197,6 +197,27 @@ def small_files(
     )
 
 
+def compacted_vectors(
+    snapshot: Snapshot,
+    *,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> tuple[int, int]:
+    """How many of the files that a compaction rewrites, as `small_files` counts them, have a
+    deletion vector, and how many live files have one: the former lose their hidden rows."""
+    target, _ = target_file_size(snapshot.metadata.configuration)
+    columns = list(snapshot.metadata.partition_columns)
+    watch = Watch(progress=progress, cancel=cancel)
+    named = ["size", "deletion_vector", *(["partition_values"] if columns else [])]
+    files = read_live_files(snapshot, named, watch, "Reading sizes")
+    sizes = believed_sizes(files)
+    numbers, firsts = partition_numbers(files, columns)
+    num_small, _, after = _compacted(sizes, numbers, len(firsts), target)
+    hides = read_flags(files.column("deletion_vector").is_valid())
+    goes = (sizes < target) & (num_small > after)[numbers]
+    return int((hides & goes).sum()), int(hides.sum())
+
+
 def _partitions(files: LayoutFiles, sizes: Numbers, target: int) -> pa.Table:
     numbers, firsts = files.numbers, files.firsts
     count = len(firsts)

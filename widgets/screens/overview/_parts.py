@@ -79,16 +79,25 @@ def _render_commit(commit: ToldCommit, links: PlaceLinks, now: datetime) -> Mark
 
 
 def render_advice(found: Advice, links: PlaceLinks) -> Markup:
-    """At most three steps, and what has not been asked yet."""
+    """At most three steps, the others on demand, and what has not been asked yet."""
     steps = join(_render_step(step, links) for step in found.first)
+    further = NOTHING
+    if found.further:
+        further = html(
+            '<details><summary>Show all {}</summary><div><ol class="dx-steps-first">{}</ol></div>'
+            "</details>",
+            format_count(len(found.steps)),
+            join(_render_step(step, links) for step in found.further),
+        )
     unasked = join(
         html("<li>{}: {}</li>", _SOURCES[source], visible(problem.problem))
         for source, problem in found.unasked
     )
     return html(
-        '<p class="dx-lead">{}</p>{}{}{}',
+        '<p class="dx-lead">{}</p>{}{}{}{}',
         visible(found.sentence),
         html('<ol class="dx-steps-first">{}</ol>', steps) if steps else NOTHING,
+        further,
         html('<ul class="dx-notes">{}</ul>', unasked) if unasked else NOTHING,
         NOTHING if found.has_listed else _OFFER,
     )

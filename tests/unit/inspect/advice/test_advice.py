@@ -123,6 +123,39 @@ def test_vectors_that_hide_a_twentieth_of_all_rows_ask_for_a_purge(
     assert [step.source for step in found] == (["vectors"] if asks else [])
 
 
+@pytest.mark.parametrize(
+    ("partitions", "says"),
+    [
+        ({}, "The compaction does this too."),
+        # no compaction leaves fewer files of a partition with one
+        ({0: "b"}, "The compaction does this too for 1 file of these."),
+        ({0: "b", 1: "c"}, None),
+    ],
+)
+def test_a_purge_says_what_of_it_the_compaction_does_too(
+    tmp_path: Path, partitions: dict[int, str], says: str | None
+) -> None:
+    log = LogFolder(tmp_path / "orders")
+    stats = json.dumps({"numRecords": 10})
+    files = [
+        add(
+            f"{number}.parquet",
+            size=1024,
+            stats=stats,
+            partitionValues={"part": partitions.get(number, "a")},
+            **({"deletionVector": vector(cardinality=9)} if number < 2 else {}),
+        )
+        for number in range(20)
+    ]
+    log.commit(0, [PROTOCOL, metadata(partitionColumns=["part"]), *files])
+    steps = look.advice_by_log(explorer.open_table(log.root)).steps
+    (purge,) = [step for step in steps if step.arguments == {"what": "purge"}]
+    assert any(step.arguments == {"what": "compact"} for step in steps)
+    assert ("compaction" in purge.benefit) == (says is not None)
+    if says is not None:
+        assert purge.benefit.endswith(says)
+
+
 def test_a_vacuum_is_told_with_the_files_that_its_plan_deletes(tmp_path: Path) -> None:
     log = LogFolder(tmp_path / "orders")
     long_ago = time.time() - 40 * 86_400
@@ -146,6 +179,7 @@ def test_more_things_than_are_shown_are_counted(tmp_path: Path) -> None:
         3,
         "12 things to do; the first 3 are shown",
     )
+    assert many.first + many.further == many.steps
 
 
 def test_a_file_that_is_gone_comes_first_and_only_a_listing_finds_it(tmp_path: Path) -> None:
@@ -185,3 +219,26 @@ def test_the_verb_prints_what_the_document_says(
     said = capsys.readouterr().out
     for text in (step["problem"], step["cost"], step["benefit"], "optimize compact", "--files"):
         assert text in said
+
+
+def test_the_verb_prints_everything_on_demand(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = explorer.open_table(lake(tmp_path, 120, 1024).root)
+    found = look.advice_by_log(table)
+    many = [replace(found.steps[0], operation=None, problem=f"Problem {at}.") for at in range(5)]
+    monkeypatch.setattr(asking, "rank_steps", lambda _: many)
+    assert run(["advice", table.uri]) == 0
+    said = capsys.readouterr().out
+    assert "Problem 2." in said
+    assert "Problem 3." not in said
+    assert "2 more things to do; --limit 5 shows all" in said
+    assert run(["advice", table.uri, "--limit", "5"]) == 0
+    said = capsys.readouterr().out
+    assert all(f"Problem {at}." in said for at in range(5))
+    assert "5 things to do. The files" in said
+    assert "more thing" not in said
+    for options, number in (([], 3), (["--limit", "4"], 4)):
+        assert run(["advice", table.uri, "--json", *options]) == 0
+        document = json.loads(capsys.readouterr().out)
+        assert (len(document["steps"]), document["num_steps"]) == (number, 5)

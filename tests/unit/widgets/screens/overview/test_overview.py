@@ -75,6 +75,18 @@ def test_what_to_do_first_leads_to_its_plan_and_its_reason(tmp_path: Path) -> No
     assert "Make the plan" not in page.html  # it is planned
 
 
+def test_what_is_not_among_the_first_things_to_do_is_there_on_demand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("explorer.inspect.advice.advice.MOST_STEPS", 1)
+    page = Page().open(lake(tmp_path).root)
+    assert "Show all" not in page.html
+    page.do("files")
+    assert "2 things to do; the first is shown" in page.html
+    assert "<summary>Show all 2</summary>" in page.html
+    assert "20 fewer files to open." in page.html.partition("Show all 2")[2]
+
+
 def test_every_link_of_the_page_leads_to_what_is_chosen_now(tmp_path: Path) -> None:
     page = Page(has_address=True).open(lake(tmp_path).root)
     page.state.param.update(version=4, where="id = 7")
