@@ -17,6 +17,8 @@ from explorer.inspect.frame_rows import plain_rows
 from explorer.table.counts import count
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from explorer.inspect.reach.reachability import Reachability
 
 _COLOURS = {
@@ -57,7 +59,8 @@ def reach(  # the options of a command
 def _print(found: Reachability, limit: int) -> None:
     console = build_console(sys.stdout)
     console.print(Text(printable(found.sentence), style="bold"))
-    print_listing(console, _RANGES, list(plain_rows(found.ranges, limit)))
+    rows = [{**row, "until": _until(row, found.now)} for row in plain_rows(found.ranges, limit)]
+    print_listing(console, _RANGES, rows)
     if found.ranges.num_rows > limit:
         print_note(console, f"{limit:,} of {found.ranges.num_rows:,} ranges; --limit shows more")
     print_listing(console, _WINDOWS, list(plain_rows(found.windows)))
@@ -85,17 +88,10 @@ def _versions(row: Row) -> str:
     return str(row["first"]) if row["first"] == row["last"] else f"{row['first']}–{row['last']}"
 
 
-def _until(row: Row) -> str:
-    first, last = row["first_until"], row["last_until"]
-    if row["state"] in {"unprotected", "readable, unprotected"}:
-        return "the next vacuum"
-    if first is None:
-        nothing = {"log not readable", "not enabled", "refused"}
-        ends = "gone" in row["state"] or row["state"] in nothing
-        return "" if ends else "no end"
-    if first == last:
-        return render_time(first)
-    return f"{render_time(first)} to {'no end' if last is None else render_time(last)}"
+def _until(row: Row, now: datetime) -> str:
+    from explorer.inspect.reach.wording import range_in_words  # noqa: PLC0415  # loads pyarrow
+
+    return range_in_words(row, now, render_time)
 
 
 _RANGES = (
@@ -106,7 +102,7 @@ _RANGES = (
         render=_state,
         style=lambda row: _COLOURS.get(row["state"], "red"),
     ),
-    Column(title="kept until at least", render=_until),
+    Column(title="kept until at least", render=lambda row: row["until"]),
 )
 _WINDOWS = (
     Column(title="retention", render=lambda row: row["property"], shrinks=True),

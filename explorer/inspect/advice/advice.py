@@ -22,7 +22,7 @@ from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
 from explorer.inspect.files.folder_files import foreign_files
 from explorer.inspect.health.table_health import Health, files_health, log_health
 from explorer.inspect.layout.sizes import small_files
-from explorer.inspect.reach.reachability import reach_by_log
+from explorer.inspect.reach.reachability import reach_of_commits
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.table.counts import count
 from explorer.table.table import Table
@@ -135,8 +135,7 @@ def _questions(
         return steps_of_layout(small_files(snapshot(), progress=progress, cancel=cancel))
 
     def reach() -> Iterator[Step]:
-        found = reach_by_log(table, progress=progress, cancel=cancel)
-        return steps_of_reach(found, health)
+        return steps_of_reach(reach_of_commits(table, watch), health)
 
     def folder() -> Iterator[Step]:
         found = foreign_files(table, listed=listed, progress=progress, cancel=cancel)

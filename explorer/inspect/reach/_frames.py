@@ -37,7 +37,7 @@ STATES: Final = (
     READABLE_UNPROTECTED,
 )
 """What `travel` and `feed` may say. Promised and unprotected are words of the log alone: the
-files of a version are within retention, or any vacuum may have deleted them; readable says
+files of a version are live or within retention, or any vacuum may have deleted them; readable says
 that they were seen. Refused is a version whose protocol this engine must not read. The log is
 gone where a file of it that the version needs is not there, and not readable where one is there
 and cannot be read."""
@@ -98,9 +98,10 @@ def time_or_null(values: Numbers, unknown: Flags) -> pa.Array:
     return build_array(np.where(unknown, 0, values), unknown).cast(TIME)
 
 
-def state_runs(what: str, codes: Numbers, until: Numbers) -> pa.Table:
-    """Versions with the same state as one row each."""
-    edges = np.flatnonzero(np.diff(codes)) + 1
+def state_runs(what: str, codes: Numbers, until: Numbers, now_ms: int) -> pa.Table:
+    """Versions with the same state as one row each; those whose time has passed are others."""
+    is_past = ~is_gone(codes) & (until <= now_ms)
+    edges = np.flatnonzero(np.diff(codes * 2 + is_past)) + 1
     starts = np.concatenate([[0], edges]).astype(np.int64)
     ends = np.append(edges, len(codes)).astype(np.int64) - 1
     unknown = is_gone(codes[starts])

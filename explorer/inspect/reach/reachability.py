@@ -60,7 +60,12 @@ from explorer.inspect.reach._frames import (
     time_or_null,
 )
 from explorer.inspect.reach._retention_windows import Windows, build_windows
-from explorer.inspect.reach.wording import reach_headline, reach_sentence, versions_in_words
+from explorer.inspect.reach.wording import (
+    joined_ranges,
+    reach_headline,
+    reach_sentence,
+    versions_in_words,
+)
 from explorer.log.actions.columns import string_column
 from explorer.log.folder.listing import LogListing
 from explorer.log.plain_arrays import (
@@ -77,7 +82,13 @@ from explorer.protocol.actions import Protocol
 from explorer.storage.ports import ReadStore
 from explorer.table.readable import READ_WHOLE, is_of_the_log, newest_readable, open_whole
 from explorer.table.table import Table
-from explorer.table.times import InCommitTimes, commit_times, in_commit_times, parse_now
+from explorer.table.times import (
+    InCommitTimes,
+    commit_times,
+    in_commit_times,
+    parse_now,
+    utc_time,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,11 +97,13 @@ class Reachability:
 
     - `versions`, a row each: `version`; `timestamp`, null where its commit is gone;
       `travel` and `feed`, one of `STATES`; `travel_until` and `feed_until`: it stays at
-      least until then, null where nothing limits it, or it is gone; `spark_refuses`: Delta
-      Spark 4.1 and newer does not travel there, whatever is left; null where the table's
-      retention cannot be read
+      least until then, where that has passed until the next vacuum if it is unprotected, else
+      until the next cleanup of the log; null where nothing limits it, or it is gone;
+      `spark_refuses`: Delta Spark 4.1 and newer does not travel there, whatever is left; null
+      where the table's retention cannot be read
     - `ranges`: versions with the same answers: `what` (time travel, change feed), `first`,
-      `last`, `state`, and the first and last `until` among them
+      `last`, `state`, and the first and last `until` among them, all of which have passed at
+      `now`, or none
     - `windows`: see `explorer.inspect.reach._retention_windows`
     - `has_listed`: whether the files were looked at; `files_outside`: how many actions name
       files beyond the table's root, at which nobody looked; `problem`: why the files of some
@@ -105,6 +118,7 @@ class Reachability:
     ranges: pa.Table
     windows: pa.Table
     has_listed: bool
+    now: datetime
     files_outside: int = 0
     problem: str | None = None
     refusal: str | None = None
@@ -125,11 +139,11 @@ class Reachability:
     def versions_that_are(self, state: str) -> list[tuple[int, int]]:
         """First and last of the ranges of versions whose `travel` is `state`."""
         rows = self.ranges.select(["what", "first", "last", "state"]).to_pylist()
-        return [
+        return joined_ranges(
             (row["first"], row["last"])
             for row in rows
             if (row["what"], row["state"]) == ("time travel", state)
-        ]
+        )
 
     @property
     def headline(self) -> str:
@@ -159,17 +173,30 @@ def reach_by_log(
 ) -> Reachability:
     """What the log alone can say; for 100,000 versions it takes a second or two.
 
-    Since when the change feed is enabled is read from the commits where they are no more than
-    `READ_AT_ONCE`. A table whose snapshot is refused answers too. `now` is an aware time,
-    this clock's by default.
+    Since when the change feed is enabled, and which files left the table, is read from the commits
+    where they are no more than `READ_AT_ONCE`; in a longer log every version counts as if the
+    next one had removed a file of it. A table whose snapshot is refused answers too. `now` is
+    an aware time, this clock's by default.
     """
     watch = Watch(progress=progress, cancel=cancel)
+    known, told = _look_at_commits(table, now, watch)
+    return _answer(known, told, ends=_ends_by_log(table, known, watch))
+
+
+def reach_of_commits(table: Table, watch: Watch) -> Reachability:
+    """The same for whoever asks only which versions can be reconstructed: what left the table is
+    not read."""
+    return _answer(*_look_at_commits(table, None, watch))
+
+
+def _look_at_commits(
+    table: Table, now: datetime | str | None, watch: Watch
+) -> tuple[_Known, CommitFacts]:
     known = _look(table, now, watch, READ_WHOLE)
-    told = NO_COMMIT_FACTS
-    if len(known.listing.commits) <= READ_AT_ONCE or why_refused(known.protocol):
-        told = read_commit_facts(table, known.listing, known.opens, watch)
-        known = known.without(told.unreadable)
-    return _answer(known, told)
+    if len(known.listing.commits) > READ_AT_ONCE and not why_refused(known.protocol):
+        return known, NO_COMMIT_FACTS
+    told = read_commit_facts(table, known.listing, known.opens, watch)
+    return known.without(told.unreadable), told
 
 
 def reach_by_files(
@@ -238,23 +265,47 @@ class _Known:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
-    """What a listing of the files says of versions `first` to `last`; `ends` is when the files
-    that they need left the table for good, `written` when the first of their change files was
-    written, in milliseconds, 0 without one."""
+class _Told:
+    """What the log says of versions `first` to `last`; `ends` is when the files that they need
+    left the table for good, `written` when the first of their change files was written, in
+    milliseconds, 0 without one or where nobody looked."""
 
     first: int
     last: int
-    data: Reach
-    vectors: Reach
     ends: Ends
     written: Numbers
-    outside: int
 
     @property
     def versions(self) -> slice:
         """Where they stand among all."""
         return slice(self.first, self.last + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen(_Told):
+    """And what a listing of the files says of them."""
+
+    data: Reach
+    vectors: Reach
+    outside: int
+
+
+def _ends_by_log(table: Table, known: _Known, watch: Watch) -> list[_Told]:
+    """What commits that were read already say of files that left; nothing where a checkpoint
+    stands before them, which may take long to read."""
+    commits = known.listing.commits
+    is_long = len(commits) > READ_AT_ONCE
+    if is_long or not commits or commits[0] > 0 or not known.opens[-1]:
+        return []
+    try:
+        events = read_events(table.store_at(known.listing), known.listing, watch)
+    except CorruptLogError:
+        return []
+    if events.num_base:
+        return []
+    ends, count = build_ends(events), events.last - events.first + 1
+    written = np.zeros(count, np.int64)
+    return [_Told(first=events.first, last=events.last, ends=ends, written=written)]
 
 
 def _look_at_files(table: Table, known: _Known, watch: Watch) -> tuple[list[_Seen], list[str]]:
@@ -385,11 +436,15 @@ def _change_files_written(events: FileEvents, listed: ListedFiles, store: ReadSt
 
 
 def _answer(
-    known: _Known, told: CommitFacts, seen: Sequence[_Seen] = (), problem: str | None = None
+    known: _Known,
+    told: CommitFacts,
+    seen: Sequence[_Seen] = (),
+    problem: str | None = None,
+    ends: Sequence[_Told] = (),
 ) -> Reachability:
     feeds = told.feeds
     latest = len(known.times) - 1
-    files_until, log_until, feed_until = _untils(known, seen)
+    files_until, log_until, feed_until = _untils(known, seen or ends)
     until = np.minimum(files_until, log_until)
     travel = np.where(files_until > known.now_ms, code_of(PROMISED), code_of(UNPROTECTED))
     change = np.where(feed_until > known.now_ms, code_of(PROMISED), code_of(UNPROTECTED))
@@ -428,12 +483,13 @@ def _answer(
         versions=versions,
         ranges=pa.concat_tables(
             [
-                state_runs("time travel", travel, until),
-                state_runs("change feed", change, feed_until),
+                state_runs("time travel", travel, until, known.now_ms),
+                state_runs("change feed", change, feed_until, known.now_ms),
             ]
         ),
         windows=known.windows.frame(known.times),
         has_listed=bool(seen),
+        now=utc_time(known.now_ms),
         files_outside=sum(piece.outside for piece in seen),
         problem=problem,
         refusal=told.refusal,
@@ -441,7 +497,7 @@ def _answer(
     )
 
 
-def _untils(known: _Known, seen: Sequence[_Seen]) -> tuple[Numbers, Numbers, Numbers]:
+def _untils(known: _Known, told: Sequence[_Told]) -> tuple[Numbers, Numbers, Numbers]:
     """Until when, in milliseconds, each version has its files, its log, and its changes."""
     windows = known.windows
     # a version is whole until the next one; a tombstone may be as much older than its commit
@@ -452,7 +508,7 @@ def _untils(known: _Known, seen: Sequence[_Seen]) -> tuple[Numbers, Numbers, Num
         log = _later(replaced, windows.log_ms)
     files = _later(replaced, windows.files_ms)
     changes = _later(known.times, windows.files_ms)
-    for piece in seen:
+    for piece in told:
         if piece.last == len(replaced) - 1:  # what left after an older stretch nobody knows
             at = piece.versions
             files[at] = _later(piece.ends.files, windows.files_ms)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
 import pyarrow as pa
 
 from explorer.inspect.reach._frames import (
@@ -18,6 +22,7 @@ from explorer.table.retention import SHORTEST_RETENTION, milliseconds
 
 _STATES = {PROMISED: "kept", UNPROTECTED: "not protected", READABLE_UNPROTECTED: READABLE}
 _SHOWN = 3
+_NO_END = "no end"
 
 
 def reach_sentence(
@@ -90,6 +95,44 @@ def reach_headline(ranges: pa.Table, latest: int, *, has_listed: bool) -> str:
     return f"{_first_letter(text)}." if text else ""
 
 
+def until_in_words(
+    state: str,
+    until: datetime | None,
+    now: datetime,
+    render: Callable[[datetime], str],
+) -> str:
+    """Until when a version stays at least: a time, or what may end it from now on; empty for one
+    that cannot be read. A version past its time was left by every vacuum and cleanup so far."""
+    if state in (UNPROTECTED, READABLE_UNPROTECTED):
+        return "the next vacuum"
+    if state in (*GONE, REFUSED, NOT_ENABLED):
+        return ""
+    if until is None:
+        return _NO_END
+    # files that are not within retention make it unprotected
+    return render(until) if until > now else "the next log cleanup"
+
+
+def range_in_words(row: Mapping[str, Any], now: datetime, render: Callable[[datetime], str]) -> str:
+    """The same for a row of `ranges`: that of its first version, and of its last."""
+    first, last = (
+        until_in_words(row["state"], row[f"{side}_until"], now, render)
+        for side in ("first", "last")
+    )
+    return first if first == last else f"{first} to {last}"
+
+
+def joined_ranges(found: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ranges of versions in their order, neighbours joined."""
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted(found):
+        if joined and joined[-1][1] + 1 == first:
+            joined[-1] = (joined[-1][0], last)
+        else:
+            joined.append((first, last))
+    return joined
+
+
 def _states_of(ranges: pa.Table, what: str) -> dict[str, list[tuple[int, int]]]:
     # no times: one may lie where no calendar reaches
     rows = ranges.select(["what", "first", "last", "state"]).to_pylist()
@@ -115,7 +158,7 @@ def _by_state(rows: list[dict[str, object]]) -> dict[str, list[tuple[int, int]]]
         first, last = row["first"], row["last"]
         if isinstance(first, int) and isinstance(last, int):
             found.setdefault(str(row["state"]), []).append((first, last))
-    return found
+    return {state: joined_ranges(ranges) for state, ranges in found.items()}
 
 
 def _travel(
@@ -186,15 +229,8 @@ def _feed(found: dict[str, list[tuple[int, int]]], latest: int, *, has_listed: b
 def _joined(
     found: dict[str, list[tuple[int, int]]], states: tuple[str, ...]
 ) -> list[tuple[int, int]]:
-    """The ranges of several states, neighbours put together."""
-    every = sorted(item for state in states for item in found.get(state, []))
-    joined: list[tuple[int, int]] = []
-    for first, last in every:
-        if joined and joined[-1][1] + 1 == first:
-            joined[-1] = (joined[-1][0], last)
-        else:
-            joined.append((first, last))
-    return joined
+    """The ranges of several states, neighbours joined."""
+    return joined_ranges(item for state in states for item in found.get(state, []))
 
 
 def _is_one(found: list[tuple[int, int]]) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.inspect.reach.wording import state_in_words
+from explorer.inspect.reach.wording import range_in_words, state_in_words, until_in_words
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.text import (
     cut,
@@ -256,19 +256,9 @@ def versions_text(row: Mapping[str, Any]) -> str:
     return f"versions {format_count(row['first'])}\N{EN DASH}{format_count(row['last'])}"
 
 
-def until_text(state: str, until: datetime | None) -> str:
-    """Until when a version stays readable at least."""
-    if "unprotected" in state:
-        return "the next vacuum"
-    if "gone" in state or state in {"log not readable", "not enabled", "refused"}:
-        return DASH
-    return "no end" if until is None else format_minute(until)
-
-
-def build_range_row(row: Mapping[str, Any]) -> Row:
-    """Versions with the same answer."""
-    first, last = (until_text(row["state"], row[f"{side}_until"]) for side in ("first", "last"))
-    text = first if first == last else f"{first} to {last}"
+def build_range_row(row: Mapping[str, Any], now: datetime) -> Row:
+    """Versions with the same answer, at the time that it holds for."""
+    text = range_in_words(row, now, format_minute) or DASH
     return Row(
         cells=(
             Cell(text=row["what"]),
@@ -310,9 +300,13 @@ def _spark_refuses(row: Mapping[str, Any]) -> bool | None:
     return refuses
 
 
-def build_version_row(row: Mapping[str, Any], selected: int | None) -> Row:
+def build_version_row(row: Mapping[str, Any], selected: int | None, now: datetime) -> Row:
     """One version; a click selects it."""
     refuses = _spark_refuses(row)
+    until = {
+        what: until_in_words(row[what], row[f"{what}_until"], now, format_minute) or DASH
+        for what in ("travel", "feed")
+    }
     return Row(
         action="version",
         value=str(row["version"]),
@@ -322,19 +316,19 @@ def build_version_row(row: Mapping[str, Any], selected: int | None) -> Row:
             Cell(text=format_minute(row["timestamp"]), title=format_time(row["timestamp"]),
                  muted=row["timestamp"] is None),
             Cell(text=state_in_words(row["travel"]), tone=tone_of(row["travel"])),
-            Cell(text=until_text(row["travel"], row["travel_until"])),
+            Cell(text=until["travel"]),
             Cell(text=state_in_words(row["feed"]), tone=tone_of(row["feed"])),
-            Cell(text=until_text(row["feed"], row["feed_until"])),
+            Cell(text=until["feed"]),
             Cell(text=_SPARK[refuses], muted=not refuses),
         ),
     )  # fmt: skip
 
 
-def selected_sentence(row: Mapping[str, Any]) -> str:
+def selected_sentence(row: Mapping[str, Any], now: datetime) -> str:
     """What holds for the selected version."""
     travel = row["travel"]
-    until = until_text(travel, row["travel_until"])
-    stays = "" if until == DASH else f", at least until {until}"
+    until = until_in_words(travel, row["travel_until"], now, format_minute)
+    stays = f", at least until {until}" if until else ""
     stays = ", without end" if until == "no end" else stays
     if "unprotected" in travel:
         stays = ", but only until the next vacuum" if "readable" in travel else _MAY_BE_GONE

@@ -95,7 +95,7 @@ class ReachView:
         chosen = NOTHING
         if selected is not None and selected <= found.version:
             row = read_records(found.versions.slice(selected, 1))[0]
-            chosen = html("<p>{}</p>", selected_sentence(row))
+            chosen = html("<p>{}</p>", selected_sentence(row, found.now))
         outside = html(
             '<p class="dx-muted">Not checked: files outside the table\'s folder, named by {}.</p>',
             format_many(found.files_outside, "action"),
@@ -125,7 +125,7 @@ class ReachView:
                 render_table(
                     "Versions with the same answer",
                     RANGE_COLUMNS,
-                    [*map(build_range_row, ranges)],
+                    [build_range_row(row, found.now) for row in ranges],
                 ),
             ),
             render_folded(
@@ -140,7 +140,7 @@ class ReachView:
     def _render_versions(self, _: _Asked, found: Reachability, pages: Pages) -> Markup:
         total = found.versions.num_rows
         rows = [
-            build_version_row(row, self._state.version)
+            build_version_row(row, self._state.version, found.now)
             for row in read_records(_newest_first(found.versions, *pages.span(total)))
         ]
         return html(

@@ -13,6 +13,8 @@ from deltalake import DeltaTable
 import explorer
 import explorer.inspect as look
 from explorer.errors import DeltaError
+from explorer.inspect.reach.wording import range_in_words
+from explorer.maintenance import plan_vacuum
 from explorer.progress import Cancel
 from explorer.protocol.vectors.deletion_vectors import parse_relative_place
 from explorer.table.times import utc_time
@@ -106,18 +108,47 @@ def test_checkpoint_stands_for_a_version_whose_commit_is_gone(lake: Lake) -> Non
     assert lake.table.snapshot(version=1).num_files == 1
 
 
-def test_until_is_when_the_next_version_leaves_the_window(lake: Lake) -> None:
+def test_until_is_when_the_next_version_leaves_the_window(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     configuration = {"delta.logRetentionDuration": "interval 20 days"}
     three_versions(lake, configuration=configuration)
+    # nothing was ever removed after version 1: only the log ends it
+    for found in (by_log(lake), by_files(lake)):
+        ends = until(found, "travel_until")
+        assert ends == [ms_ago(10) + 7 * DAY_MS, ms_ago(1) + 20 * DAY_MS, None]
+    # a longer log is not read for it: each commit may have removed something
+    monkeypatch.setattr("explorer.inspect.reach.reachability.READ_AT_ONCE", 2)
     ends = until(by_log(lake), "travel_until")
     assert ends == [ms_ago(10) + 7 * DAY_MS, ms_ago(1) + 7 * DAY_MS, None]
-    # nothing was ever removed after version 1: only the log ends it
-    ends = until(by_files(lake), "travel_until")
-    assert ends == [ms_ago(10) + 7 * DAY_MS, ms_ago(1) + 20 * DAY_MS, None]
     lake.commit(
         3, [metadata(configuration={"delta.enableExpiredLogCleanup": "false"})], age_days=0.5
     )
     assert until(by_files(lake), "travel_until")[1] is None
+
+
+def test_log_and_listing_say_the_same_of_what_the_next_vacuum_takes(lake: Lake) -> None:
+    start(lake, lake.add("a"))
+    lake.commit(1, [lake.remove("a", age_days=35), lake.add("b", age_days=35)], age_days=35)
+    for version, age in ((2, 34), (3, 33), (4, 1)):
+        lake.commit(version, [lake.add(f"c{version}", age_days=age)], age_days=age)
+    for found, state in ((by_log(lake), "promised"), (by_files(lake), "readable")):
+        told = [
+            (row["first"], row["last"], row["state"], range_in_words(row, found.now, str))
+            for row in found.ranges.to_pylist()
+            if row["what"] == "time travel"
+        ]
+        unprotected = "unprotected" if state == "promised" else "readable, unprotected"
+        after = utc_time(ms_ago(1) + 30 * DAY_MS)
+        assert told == [
+            (0, 0, unprotected, "the next vacuum"),
+            # past every retention, and yet all of their files are live
+            (1, 2, state, "the next log cleanup"),
+            (3, 4, state, f"{after} to no end"),
+        ]
+        assert found.versions_that_are(state) == [(1, 4)]
+    plan = plan_vacuum(lake.table, clock=lake.clock)
+    assert plan.files.column("path").to_pylist() == ["a"]
 
 
 def test_windows_say_their_value_and_where_it_comes_from(lake: Lake) -> None:
@@ -166,7 +197,7 @@ def test_change_feed_has_its_own_reach(lake: Lake) -> None:
     lake.commit(2, [metadata(configuration={})], age_days=2)
     lake.commit(3, [lake.add("c", age_days=1)], age_days=1)
     assert states(by_log(lake), "feed") == [
-        "unprotected",
+        "promised",  # its file left three days ago
         "promised",
         "not enabled",
         "not enabled",
