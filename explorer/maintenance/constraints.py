@@ -109,7 +109,12 @@ def plan_add_constraint(  # noqa: PLR0913  # what is added, who looks on, what m
         ),
         actions=actions,
     )
-    steps = (validation, *with_checksum_and_checkpoint(commit, configuration, made_with))
+    steps = (
+        validation,
+        *with_checksum_and_checkpoint(
+            commit, configuration, made_with, context.snapshot.version + 1
+        ),
+    )
     summary = _added(name, expression, context, waking, changes_protocol=after != protocol)
     effect = {
         "before": None,
@@ -175,7 +180,9 @@ def plan_drop_constraint(  # noqa: PLR0913  # what goes, who looks on, what make
     effect = {"before": text, "after": None, "undo": f"add the constraint {found[:120]} again"}
     plan = replace(
         _plan(context, parameters, summary, effect),
-        steps=with_checksum_and_checkpoint(commit, configuration, made_with),
+        steps=with_checksum_and_checkpoint(
+            commit, configuration, made_with, context.snapshot.version + 1
+        ),
     )
     if plan.refusals:
         return plan

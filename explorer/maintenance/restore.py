@@ -157,7 +157,8 @@ def _plan(
     steps: tuple[Step, ...] = ()
     if back.num_rows or gone.num_rows or actions:
         step = _commit(target, back, gone, actions, str(uuid5(seed, "restore")))
-        steps = with_checksum_and_checkpoint(step, newest.metadata.configuration, seed)
+        configuration, version = newest.metadata.configuration, newest.version + 1
+        steps = with_checksum_and_checkpoint(step, configuration, seed, version)
     versions: dict[str, int | None] = {
         str(newest.version): newest.num_files,
         str(target.version): target.num_files,

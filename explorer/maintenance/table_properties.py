@@ -111,7 +111,9 @@ def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what ma
             basis=CommitBasis(reads="metadata"),
             actions=(replace(metadata, configuration=configuration),),
         )
-        steps = with_checksum_and_checkpoint(commit, configuration, made_with)
+        steps = with_checksum_and_checkpoint(
+            commit, configuration, made_with, context.snapshot.version + 1
+        )
     plan = Plan(
         operation="set-properties",
         subject=context.subject,

@@ -80,7 +80,9 @@ def build_plan(
     commit: Commit | None = None
     if actions:
         commit, first = _commit(context, wanted, actions, made_with)
-        after_it = with_checksum_and_checkpoint(commit, after.metadata.configuration, made_with)
+        after_it = with_checksum_and_checkpoint(
+            commit, after.metadata.configuration, made_with, context.snapshot.version + 1
+        )
         steps = (*first, *after_it)
     sees_all = commit is not None and commit.basis.reads == "every row"
     plan = Plan(

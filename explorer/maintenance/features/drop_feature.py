@@ -191,7 +191,8 @@ class _Drop:
             "inCommitTimestamp": " Later versions have the times of their files.",
         }.get(self.name, "")
         configuration = snapshot.metadata.configuration
-        after = with_checksum_and_checkpoint(commit, configuration, self.seed)
+        version = snapshot.version + (1 if cleanup is None else 2)
+        after = with_checksum_and_checkpoint(commit, configuration, self.seed, version)
         plan = self._plan(f"{text}{lost}", (*before, *after), obstacles)
         if not files.num_rows:
             return plan

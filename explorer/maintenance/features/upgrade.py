@@ -264,7 +264,12 @@ def _plan(context: PlanningContext, upgrade: _Upgrade, seed: UUID, losers: Loser
         configuration = upgrade.metadata.configuration
         commit = _commit(context, upgrade, seed)
         before = () if commit.basis.upon is None else (commit.basis.upon,)
-        steps = (*before, *with_checksum_and_checkpoint(commit, configuration, seed))
+        steps = (
+            *before,
+            *with_checksum_and_checkpoint(
+                commit, configuration, seed, context.snapshot.version + 1
+            ),
+        )
     files = []
     if upgrade.without_ids.num_rows:
         listed = upgrade.without_ids

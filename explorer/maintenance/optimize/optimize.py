@@ -145,7 +145,8 @@ def _steps(context: PlanningContext, aim: Aim, groups: Groups, seed: UUID) -> tu
         )
         configuration = context.snapshot.metadata.configuration
         checkpoint = uuid5(seed, f"checkpoint {batch}")
-        steps += with_checksum_and_checkpoint(step, configuration, checkpoint)
+        version = context.snapshot.version + 1 + batch
+        steps += with_checksum_and_checkpoint(step, configuration, checkpoint, version)
     return tuple(steps)
 
 

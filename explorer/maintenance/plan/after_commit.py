@@ -16,13 +16,19 @@ from explorer.protocol.table_properties.known_properties import CHECKPOINT_INTER
 
 
 def with_checksum_and_checkpoint(
-    step: CommittingStep, configuration: Mapping[str, str], seed: UUID
+    step: CommittingStep, configuration: Mapping[str, str], seed: UUID, version: int
 ) -> tuple[Step, ...]:
-    """A commit, and what follows it."""
+    """A commit, and what follows it; `version` is what it makes unless others commit first. The
+    checkpoint is a step of the plan also where it will not be due then, because they may."""
     every = CHECKPOINT_INTERVAL.value_of(configuration)
+    asked = f"at each version that {every} divides"
+    reason = f"The table asks for a checkpoint {asked}, such as {version}."
+    if version % every:
+        reason = f"Only if others commit first: the table asks for one {asked}, and {version} is "
+        reason += "none."
     checkpoint = WriteCheckpoint(
         id=f"checkpoint of {step.id}",
-        reason=f"The table asks for a checkpoint at each version that {every} divides.",
+        reason=reason,
         of=step,
         every=every,
         seed=seed,

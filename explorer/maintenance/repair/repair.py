@@ -182,7 +182,8 @@ def _repair_files(context: PlanningContext, seed: UUID) -> Plan:
         reason="the file, or its deletion vector, is missing",
         bytes=gone.column("size"),
     )
-    steps = with_checksum_and_checkpoint(step, snapshot.metadata.configuration, seed)
+    configuration, version = snapshot.metadata.configuration, snapshot.version + 1
+    steps = with_checksum_and_checkpoint(step, configuration, seed, version)
     plan = _plan(context, "files", text, steps, [files])
     return replace(
         plan,

@@ -8,7 +8,7 @@ nothing, and a million of them need no more memory than a few thousand.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import Final
 from uuid import UUID, uuid5
@@ -83,7 +83,7 @@ def statistics_repair(
         f"Reads {count(files.num_rows, 'file')} ({size}) {_too_little(files.num_rows)}{several}; "
         "no row changes, and nothing is lost."
     )
-    return text, _steps(context.snapshot.metadata.configuration, files, batches, seed), [files]
+    return text, _steps(context.snapshot, files, batches, seed), [files]
 
 
 def _too_little(number: int) -> str:
@@ -106,7 +106,7 @@ def _batches(sizes: pa.ChunkedArray, batch_size: int) -> list[range]:
 
 
 def _steps(
-    configuration: Mapping[str, str], files: pa.Table, batches: Sequence[range], seed: UUID
+    snapshot: Snapshot, files: pa.Table, batches: Sequence[range], seed: UUID
 ) -> tuple[Step, ...]:
     steps: list[Step] = []
     for number, rows in enumerate(batches):
@@ -119,7 +119,8 @@ def _steps(
             first=rows.start,
         )
         own = uuid5(seed, f"checkpoint {number}")
-        steps += with_checksum_and_checkpoint(step, configuration, own)
+        version = snapshot.version + 1 + number
+        steps += with_checksum_and_checkpoint(step, snapshot.metadata.configuration, own, version)
     return tuple(steps)
 
 

@@ -275,7 +275,7 @@ def _steps(context: PlanningContext, search: _Search, size: int, seed: UUID) -> 
     number = search.files.delete.num_rows
     if not number:
         return ()
-    configuration = context.snapshot.metadata.configuration
+    configuration, version = context.snapshot.metadata.configuration, context.snapshot.version
     floor = retention_floor(configuration)
     parameters: dict[str, int | bool] = {
         "retentionCheckEnabled": search.retention >= floor,
@@ -315,9 +315,9 @@ def _steps(context: PlanningContext, search: _Search, size: int, seed: UUID) -> 
         counts=deletion,
     )
     return (
-        *with_checksum_and_checkpoint(start, configuration, uuid5(seed, "start")),
+        *with_checksum_and_checkpoint(start, configuration, uuid5(seed, "start"), version + 1),
         deletion,
-        *with_checksum_and_checkpoint(end, configuration, uuid5(seed, "end")),
+        *with_checksum_and_checkpoint(end, configuration, uuid5(seed, "end"), version + 2),
     )
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from explorer.errors import CancelledError
-from explorer.maintenance import plan_add_constraint, plan_set_properties
+from explorer.maintenance import plan_add_constraint, plan_set_properties, plan_vacuum
 from explorer.maintenance.documents.receipt import StepReceipt
 from explorer.maintenance.documents.step_words import words_of_steps
 from explorer.maintenance.features import validation_steps
@@ -57,6 +57,42 @@ def test_optimize_says_its_version_and_how_much_it_wrote() -> None:
 def test_checkpoint_that_was_not_due_is_not_done(lake: Lake) -> None:
     receipt = lake.execute(plan_set_properties(lake.table, {"a": "b"}, clock=lake.clock))
     assert [*words_of_steps(receipt)] == ["done (version 1)", "done (version 1)", "not due"]
+
+
+def test_plan_says_whether_the_checkpoint_will_be_due_and_writes_one_that_others_make_due(
+    lake: Lake,
+) -> None:
+    for version in range(1, 9):
+        lake.commit(version, [lake.add(f"f{version}")], age_days=1)
+    plan = plan_set_properties(lake.table, {"a": "b"}, clock=lake.clock)
+    assert plan.steps[-1].reason == (
+        "Only if others commit first: the table asks for one at each version that 10 divides, and "
+        "9 is none."
+    )
+    lake.commit(9, [lake.add("f9")], age_days=0.5)
+    due = plan_set_properties(lake.table, {"a": "b"}, clock=lake.clock)
+    assert due.steps[-1].reason == (
+        "The table asks for a checkpoint at each version that 10 divides, such as 10."
+    )
+    # the commit of somebody else moved the planned one on
+    receipt = lake.execute(plan)
+    assert [*words_of_steps(receipt)] == ["done (version 10)", "done (version 10)", "done"]
+    assert [found.version for found in lake.table.listing().checkpoints] == [10]
+
+
+def test_vacuum_says_it_of_both_of_its_commits(lake: Lake) -> None:
+    lake.commit(1, [lake.add("c")], age_days=20)
+    lake.commit(2, [lake.remove("a", age_days=20)], age_days=20)
+    lake.commit(3, [metadata(configuration={"delta.checkpointInterval": "5"})], age_days=1)
+    told = [
+        step.reason.partition(":")[0].partition(",")[0]
+        for step in plan_vacuum(lake.table, clock=lake.clock).steps
+        if step.kind == "write_checkpoint"
+    ]
+    assert told == [
+        "Only if others commit first",
+        "The table asks for a checkpoint at each version that 5 divides",
+    ]
 
 
 def test_condition_that_rows_break_was_refused_and_tells_distinct_examples(
