@@ -193,16 +193,18 @@ def differing(back: pa.Table, gone: pa.Table) -> Differing:
 def find_column_effect(newest: Snapshot, target: Snapshot) -> ColumnEffect:
     """What becomes of columns and the fields inside them."""
     try:
-        changes = schema_changes(newest, target)
+        # as they were made: which columns are the same ones depends on what came first
+        changes = schema_changes(target, newest)
     except CorruptLogError as error:
         return ColumnEffect(why_unknown=error.problem)
 
     def named(*kinds: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(found.path for found in changes if found.kind in kinds))
+        found = (change.path_before or change.path for change in changes if change.kind in kinds)
+        return tuple(dict.fromkeys(found))
 
     return ColumnEffect(
-        removed=named("dropped"),
-        returned=named("added"),
+        removed=named("added"),
+        returned=named("dropped"),
         changed=named("renamed", "widened", "type"),
     )
 

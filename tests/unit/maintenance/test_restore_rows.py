@@ -194,9 +194,23 @@ def test_columns_that_are_removed_and_that_return_are_named(lake: Lake) -> None:
         first = [FEATURE_PROTOCOL] if not version else []
         lake.commit(version, [*first, metadata(schemaString=json.dumps(schema))], age_days=5)
     plan = restore(lake)
-    assert plan.effect["columns_removed"] == ["s.y", "`new.er`"]
-    assert plan.effect["columns_returned"] == ["old", "s.x"]
-    assert "Columns: s.y, `new.er` are removed; old, s.x return. " in plan.summary
+    assert plan.effect["columns_removed"] == ["`new.er`", "s.y"]
+    assert plan.effect["columns_returned"] == ["s.x", "old"]
+    assert "Columns: `new.er`, s.y are removed; s.x, old return. " in plan.summary
+
+
+@pytest.mark.rule("mapping-id")
+def test_a_column_that_was_dropped_and_added_again_since_is_removed_and_returns(
+    lake: Lake,
+) -> None:
+    before = struct(field("id", "long"), field("v", "long"))
+    after = struct(mapped("id", "long", "id", 1), mapped("v", "long", "col-1", 3))
+    conf = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "3"}
+    for version, (schema, configuration) in enumerate(((before, {}), (after, conf))):
+        body = metadata(schemaString=json.dumps(schema), configuration=configuration)
+        lake.commit(version, [MAPPED, body], age_days=5)
+    plan = restore(lake)
+    assert (plan.effect["columns_removed"], plan.effect["columns_returned"]) == (["v"], ["v"])
 
 
 def test_column_that_was_renamed_and_one_that_was_widened_are_as_before(lake: Lake) -> None:
