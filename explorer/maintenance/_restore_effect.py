@@ -30,12 +30,16 @@ from explorer.table.counts import count
 from explorer.table.frames import sum_of
 from explorer.table.row_counts import count_deleted, count_live
 from explorer.table.snapshot import Snapshot
+from explorer.table.table import Table
 
 MOST_VECTORS: Final = 10_000
 """Pairs of vectors that are read to be compared."""
 
 _AT_A_TIME: Final = 256
 _SHOWN: Final = 20
+_NAMED: Final = 5
+"""Commits that are undone and named."""
+
 _LABEL: Final = "Counting the rows that leave and return"
 
 
@@ -224,6 +228,30 @@ def judge_rows(moves: RowEffect, newest: int) -> Verdict:
         "kept.",
         asks_for_name=True,
     )
+
+
+def judge_undone(table: Table, target: int, newest: int) -> Verdict:
+    """Which commits are taken back: all after the version, whoever made them."""
+    number = newest - target
+    if number <= 0:
+        return Verdict(guard="commits", outcome="allow", message="No commit is undone.")
+    shown = table.history(limit=min(number, _NAMED)).select(["version", "operation", "user_name"])
+    named = [_commit_words(**row) for row in shown.to_pylist() if row["version"] > target]
+    more = number - len(named)
+    words = "; ".join([*named, *([f"{more} more"] if more and named else [])])
+    return Verdict(
+        guard="commits",
+        outcome="allow" if number == 1 else "warn",
+        message=f"Undoes {count(number, 'commit')}{f': {words}' if words else ''}.",
+        remedy=""
+        if number == 1
+        else "One of them alone is not taken back by a restore: write what it changed again.",
+    )
+
+
+def _commit_words(version: int, operation: str | None, user_name: str | None) -> str:
+    by = f" by {user_name[:60]}" if user_name else ""
+    return f"version {version}, {(operation or 'an operation that it does not name')[:60]}{by}"
 
 
 class _UnknownError(Exception):

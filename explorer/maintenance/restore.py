@@ -24,6 +24,7 @@ from explorer.maintenance._restore_effect import (
     find_column_effect,
     find_row_effect,
     judge_rows,
+    judge_undone,
 )
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import build_files, join_files
@@ -128,6 +129,7 @@ def plan_restore(  # noqa: PLR0913  # which version, who looks on, and what make
         _judge_features_since(context.snapshot, target),
         *_judge_rules_since(context.snapshot, target),
         _judge_files(context, target),
+        judge_undone(table, target.version, context.snapshot.version),
         judge_rows(moves.rows, context.snapshot.version),
     )
     commit = next((step for step in plan.steps if isinstance(step, Commit)), None)

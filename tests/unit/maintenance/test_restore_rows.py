@@ -241,3 +241,26 @@ def test_repair_that_takes_rows_out_asks_for_the_name(lake: Lake) -> None:
     assert lake.table.latest_version() == 0
     assert lake.execute(plan).status == "completed"
     assert lake.table.snapshot().num_rows == 5
+
+
+def _by(name: str, operation: str) -> Action:
+    return {"commitInfo": {"operation": operation, "userName": name}}
+
+
+def test_the_commits_that_are_undone_are_named_with_who_made_them(lake: Lake) -> None:
+    start(lake, lake.add("a", stats=rows(5)))
+    for version in range(1, 8):
+        lake.commit(version, [_by(f"user{version}", "WRITE"), lake.add(f"b{version}")], age_days=1)
+    plan = plan_restore(lake.table, 0, clock=lake.clock)
+    (found,) = (verdict for verdict in plan.verdicts if verdict.guard == "commits")
+    assert found.outcome == "warn"
+    assert found.message == (
+        "Undoes 7 commits: version 7, WRITE by user7; version 6, WRITE by user6; version 5, WRITE "
+        "by user5; version 4, WRITE by user4; version 3, WRITE by user3; 2 more."
+    )
+    plan = plan_restore(lake.table, 6, clock=lake.clock)
+    (found,) = (verdict for verdict in plan.verdicts if verdict.guard == "commits")
+    assert (found.outcome, found.message) == (
+        "allow",
+        "Undoes 1 commit: version 7, WRITE by user7.",
+    )
