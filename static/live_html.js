@@ -250,7 +250,8 @@ const take_piece = (model, {file, name, type, data, is_last}) => {
 
 // Times are in UTC until somebody asks for those of their own clock, by the zone in the head of
 // a column or in the header of the page; that holds for all that is said, and for the next visit.
-// What the rows of a table hold, and what is code, stays as it is written.
+// What the rows of a table hold, and what is code, stays as it is written, but for values that are
+// instants by their type: their text and title follow too.
 const LOCAL_KEY = "dx-local-times"
 const ZONE_CHANGED = "dx-zone-changed"
 
@@ -272,8 +273,13 @@ const offset_text = (at) => {
 }
 
 const MOMENT = /\b(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d)?)(\.\d+)? UTC(?![\w+\-\u2212])/g
-const AS_WRITTEN = ".dx-grid, .dx-mono, .dx-quote, code, pre, textarea, time"
-const moments = new WeakMap()  // a node of text: what it says in UTC, and what is shown
+const INSTANT = ".dx-instant"
+const AS_WRITTEN = ".dx-grid, .dx-rows, .dx-mono, .dx-quote, code, pre, textarea, time"
+const moments = new WeakMap()  // a text or an element with a title: what it says in UTC, and what is shown
+const is_as_written = (element) => {
+  const nearest = element.closest(`${AS_WRITTEN}, ${INSTANT}`)
+  return nearest !== null && !nearest.matches(INSTANT)
+}
 
 const localized = (text) => text.replace(MOMENT, (written, day, clock, fraction = "") => {
   const at = new Date(`${day}T${clock}Z`)
@@ -281,18 +287,26 @@ const localized = (text) => text.replace(MOMENT, (written, day, clock, fraction 
   return !is_one ? written : `${local_text(at, clock.length > 5)}${fraction} ${offset_text(at)}`
 })
 
+const show_moment = (node, said, is_local, show) => {
+  const held = moments.get(node)
+  const utc = held?.shown === said ? held.utc : said
+  if (!utc.includes(" UTC")) { return }
+  const shown = is_local ? localized(utc) : utc
+  if (said !== shown) { show(shown) }
+  moments.set(node, {utc, shown})
+}
+
 let was_local = false
 const show_moments = (root, is_local) => {
   if (!is_local && !was_local) { return }
   was_local = true
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT)
   for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
-    const held = moments.get(node)
-    const utc = held?.shown === node.data ? held.utc : node.data
-    if (!utc.includes(" UTC") || node.parentElement.closest(AS_WRITTEN) !== null) { continue }
-    const shown = is_local ? localized(utc) : utc
-    if (node.data !== shown) { node.data = shown }
-    moments.set(node, {utc, shown})
+    if (!node.data.includes(" UTC") || is_as_written(node.parentElement)) { continue }
+    show_moment(node, node.data, is_local, (text) => { node.data = text })
+  }
+  for (const element of root.querySelectorAll(`${INSTANT}[title]`)) {
+    show_moment(element, element.title, is_local, (text) => { element.title = text })
   }
 }
 

@@ -3,35 +3,90 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from playwright.sync_api import Browser, expect
+import pytest
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import WIDE, Server
-from tests.browser.places import lead
+
+INDIA = timedelta(hours=5, minutes=30)
 
 
-def test_all_that_is_said_has_local_time_on_demand(
-    browser: Browser, server: Server, shop: Path
-) -> None:
+@pytest.fixture
+def far(browser: Browser) -> Iterator[Page]:
+    """A page of somebody whose clock is five and a half hours ahead."""
     context = browser.new_context(viewport=WIDE, timezone_id="Asia/Kolkata")  # type: ignore[arg-type]
-    page = context.new_page()
-    place: dict[str, object] = {"table": str(shop), "version": 63}
-    page.goto(server.address(view="commit", **place))
-    said = page.get_by_role("paragraph").filter(has_text=re.compile(r"^2026-[0-9-]{5} [0-9:]{8} "))
+    yield context.new_page()
+    context.close()
+
+
+def test_all_that_is_said_has_local_time_on_demand(far: Page, server: Server, shop: Path) -> None:
+    place: dict[str, object] = {"table": str(shop), "version": 63, "view": "commit"}
+    far.goto(server.address(**place))
+    said = far.get_by_role("paragraph").filter(has_text=re.compile(r"^2026-[0-9-]{5} [0-9:]{8} "))
     expect(said).to_contain_text(" UTC \N{MIDDLE DOT} ")
     utc = said.inner_text()
-    page.get_by_role("button", name="UTC", exact=True).click()
-    moment = datetime.strptime(utc[:19], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
-    there = moment + timedelta(hours=5, minutes=30)
+    far.get_by_role("button", name="UTC", exact=True).click()
+    there = datetime.strptime(utc[:19], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC) + INDIA
     expect(said).to_contain_text(f"{there:%Y-%m-%d %H:%M:%S} UTC+05:30 \N{MIDDLE DOT} ")
-    # so is what is drawn afterwards; what rows hold stays as it is
-    lead(page, view="rows", **place)
-    expect(page.locator(".dx-grid").first).to_contain_text(re.compile(r"[0-9]{2}:[0-9]{2}.* UTC"))
-    expect(page.locator(".dx-grid").first).not_to_contain_text("UTC+05:30")
-    page.goto(server.address(view="commit", **place))
+    # so is what is drawn afterwards
+    far.goto(server.address(**place))
     expect(said).to_contain_text("UTC+05:30")
-    page.get_by_role("button", name="Local time").click()
+    far.get_by_role("button", name="Local time").click()
     expect(said).to_have_text(utc)
-    context.close()
+
+
+@pytest.mark.parametrize(
+    ("place", "rows"),
+    [
+        ({"view": "rows", "version": 63}, ".dx-grid"),
+        ({"view": "compare", "version": 63, "older": 62}, ".dx-grid"),
+        ({"view": "feed", "version": 63, "older": 63}, ".dx-grid"),
+        ({"view": "commit", "version": 63}, ".dx-rows"),
+    ],
+    ids=lambda given: given["view"] if isinstance(given, dict) else "",
+)
+def test_instants_of_rows_follow_with_their_titles(
+    far: Page, server: Server, shop: Path, place: dict[str, object], rows: str
+) -> None:
+    far.goto(server.address(table=str(shop), **place))
+    value = far.locator(f"{rows} td.dx-instant").filter(has_text=" UTC").first
+    expect(value).to_be_visible()
+    utc, title = value.inner_text(), value.get_attribute("title")
+    far.get_by_role("button", name="UTC", exact=True).click()
+    there = datetime.strptime(utc[:19], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC) + INDIA
+    clock = f"{there:%Y-%m-%d %H:%M:%S}"
+    expect(value).to_have_text(re.compile(rf"{clock}(\.\d+)? UTC\+05:30"))
+    if title:
+        expect(value).to_have_attribute("title", re.compile(rf"^{clock}.* UTC\+05:30$"))
+    expect(far.locator(rows).first).not_to_contain_text(re.compile(r"UTC(?!\+)"))
+    far.get_by_role("button", name="Local time").click()
+    expect(value).to_have_text(utc)
+    assert value.get_attribute("title") == title
+
+
+def test_what_only_looks_like_an_instant_stays_as_it_is_written(
+    far: Page, server: Server, shop: Path
+) -> None:
+    place: dict[str, object] = {"table": str(shop), "version": 63}
+    far.goto(server.address(view="rows", **place))
+    value = far.locator(".dx-grid td.dx-instant").first
+    expect(value).to_contain_text(" UTC")
+    far.get_by_role("button", name="UTC", exact=True).click()
+    expect(value).to_contain_text("UTC+05:30")
+    # a text of the table, drawn among the rows afterwards
+    far.evaluate(
+        """() => {
+          const parts = (node) => [...node.querySelectorAll("*")].flatMap(
+            (one) => one.shadowRoot ? [one.shadowRoot, ...parts(one.shadowRoot)] : [])
+          const cells = parts(document).flatMap((root) => [...root.querySelectorAll(".dx-grid td")])
+          const cell = cells.find((one) => !one.classList.contains("dx-instant"))
+          cell.className = "dx-left dx-written"
+          cell.textContent = "2026-10-19 09:56 UTC"
+          dispatchEvent(new Event("dx-zone-changed"))
+        }"""
+    )
+    expect(far.locator(".dx-written")).to_have_text("2026-10-19 09:56 UTC")

@@ -33,7 +33,8 @@ class Column:
 class Cell:
     """Plain text, escaped when it is drawn. `title` is shown on hover; `lane` puts
     the colour of an operation beside it, `share` (0 to 1) a bar before it, `tone` a colour
-    that says the same as the text."""
+    that says the same as the text. One that `is_instant` can be shown by the clock of whoever
+    reads, also among values that stay as they are written."""
 
     text: str
     title: str | None = None
@@ -41,6 +42,7 @@ class Cell:
     muted: bool = False
     share: float | None = None
     tone: str | None = None
+    is_instant: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +172,7 @@ def _render_row(columns: Sequence[Column], row: Row) -> Markup:
 def _render_cell(column: Column, cell: Cell) -> Markup:
     title = html(' title="{}"', cell.title) if cell.title else NOTHING
     dot = html('<i class="dx-dot dx-{}"></i>', cell.lane.lower()) if cell.lane else NOTHING
-    muted = " dx-muted" if cell.muted else ""
+    muted = (" dx-muted" if cell.muted else "") + (" dx-instant" if cell.is_instant else "")
     bar = html('<i class="dx-dot dx-tone-{}"></i>', cell.tone) if cell.tone else NOTHING
     if cell.share is not None:
         share = min(max(cell.share, 0.0), 1.0)

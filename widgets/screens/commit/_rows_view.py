@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from explorer.inspect.rows.row_choice import choose_fairly
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.commit._actions_view import SCREENS
 from widgets.screens.commit._ask import ROWS_SHOWN, ChangedRows, OneCommit, read_changed_rows
+from widgets.screens.rows.ask import Rows
 from widgets.screens.rows.parts import plain_text, value_cell
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
@@ -121,7 +123,7 @@ def render_changed_rows(asked: OneCommit, changed: ChangedRows, _: Pages) -> Mar
         + html(
             '<div class="dx-rows" tabindex="0" role="region" aria-label="Rows of the commit">{}'
             "</div>",
-            _render_table(names, shown, changed.rows.numbers),
+            _render_table(names, shown, changed.rows),
         )
         + _render_left(len(names))
     )
@@ -166,9 +168,8 @@ def _fold(rows: Sequence[Mapping[str, Any]], *, is_paired: bool) -> list[Entry]:
     return entries
 
 
-def _render_table(
-    names: Sequence[str], entries: Sequence[Entry], numbers: Collection[str]
-) -> Markup:
+def _render_table(names: Sequence[str], entries: Sequence[Entry], of: Rows) -> Markup:
+    numbers, instants = of.numbers, of.instants
     shown = names[:COLUMNS_SHOWN]
     columns = [Column(key="what", label="What")]
     columns += [
@@ -179,29 +180,32 @@ def _render_table(
         )
         for at, name in enumerate(shown)
     ]
-    rows = [Row(cells=_cells(entry, shown)) for entry in entries]
+    rows = [Row(cells=_cells(entry, shown, instants)) for entry in entries]
     return render_table("Rows that the commit changed", columns, rows)
 
 
-def _cells(entry: Entry, names: Sequence[str]) -> tuple[Cell, ...]:
+def _cells(entry: Entry, names: Sequence[str], instants: Collection[str]) -> tuple[Cell, ...]:
     before, row, kind = entry
     word, tone = _UPDATED if kind == "update" else _WORDS_OF.get(kind, (cut(kind, 40), "none"))
     what = Cell(text=word, tone=tone)
     if before is None:
-        return (what, *(value_cell(row[name]) for name in names))
-    return (what, *(_changed_cell(before[name], row[name]) for name in names))
+        return (what, *(value_cell(row[name], is_instant=name in instants) for name in names))
+    return (
+        what,
+        *(_changed_cell(before[name], row[name], is_instant=name in instants) for name in names),
+    )
 
 
-def _changed_cell(before: Any, after: Any) -> Cell:
+def _changed_cell(before: Any, after: Any, *, is_instant: bool) -> Cell:
     """Both values where they differ; one that stayed is quiet."""
     if before == after:
-        cell = value_cell(after)
-        return Cell(text=cell.text, title=cell.title, muted=True)
+        return replace(value_cell(after, is_instant=is_instant), muted=True)
     old, new = ("null" if value is None else plain_text(value) for value in (before, after))
     return Cell(
         text=f"{cut(old, 30)} \N{RIGHTWARDS ARROW} {cut(new, 30)}",
         title=cut(f"{old} \N{RIGHTWARDS ARROW} {new}", 1000),
         tone="window",
+        is_instant=is_instant,
     )
 
 

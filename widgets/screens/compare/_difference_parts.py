@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import explorer.inspect as look
 from explorer.rows.row_values import plain_objects, row_objects
 from explorer.table.counts import are
 from widgets.markup import NOTHING, Markup, html, join
-from widgets.screens.rows.ask import plain_rows
+from widgets.screens.rows.ask import Rows, plain_rows
 from widgets.screens.rows.parts import value_cell
 from widgets.text import MINUS, cut
 
@@ -32,18 +32,19 @@ def render_differences(found: look.RowDifferences, offset: int, limit: int) -> M
     """Rows from `offset` on: changed ones first, then inserted, then deleted ones."""
     names = _order(found)[:COLUMNS_SHOWN]
     signs = _SIGNS_OF_TABLES if found.is_of_two_tables else _SIGNS
-    numbers = plain_rows(found.after.slice(0, 0)).numbers
+    columns = plain_rows(found.after.slice(0, 0))
+    sides = {name: _side(name, columns) for name in names}
     heads = join(
         html(
             '<th scope="col" class="{}" title="{}">{}</th>',
-            "dx-right" if name in numbers else "dx-left",
+            sides[name],
             cut(name, 500),
             cut(name, 40),
         )
         for name in names
     )
     lines = join(
-        _render_line((kind, *signs[kind]), old, new, names, numbers)
+        _render_line((kind, *signs[kind]), old, new, sides)
         for kind, old, new in _page(found, offset, limit)
     )
     left = found.after.num_columns - len(names)
@@ -68,6 +69,12 @@ def _order(found: look.RowDifferences) -> list[str]:
     changed = {name for old, new in first for name in names if old[name] != new[name]}
     rank = {name: 2 - (name in changed) for name in names} | dict.fromkeys(found.key, 0)
     return sorted(names, key=lambda name: rank[name])
+
+
+def _side(name: str, columns: Rows) -> str:
+    """The classes of the cells of a column."""
+    side = "dx-right" if name in columns.numbers else "dx-left"
+    return f"{side} dx-instant" if name in columns.instants else side
 
 
 def _page(
@@ -100,11 +107,10 @@ def _render_line(
     said: tuple[str, str, str],
     old: Mapping[str, Any] | None,
     new: Mapping[str, Any] | None,
-    names: Sequence[str],
-    numbers: frozenset[str],
+    sides: Mapping[str, str],
 ) -> Markup:
     kind, sign, word = said
-    cells = join(_render_cell(name, old, new, numbers) for name in names)
+    cells = join(_render_cell(name, side, old, new) for name, side in sides.items())
     return html(
         '<tr class="dx-{}"><td class="dx-sign" title="{}">{}<span class="dx-unseen"> {}</span>'
         "</td>{}</tr>",
@@ -117,12 +123,8 @@ def _render_line(
 
 
 def _render_cell(
-    name: str,
-    old: Mapping[str, Any] | None,
-    new: Mapping[str, Any] | None,
-    numbers: frozenset[str],
+    name: str, side: str, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None
 ) -> Markup:
-    side = "dx-right" if name in numbers else "dx-left"
     values = [row[name] for row in (old, new) if row is not None]
     if len(values) == 2 and values[0] != values[1]:
         before, after = (value_cell(value) for value in values)

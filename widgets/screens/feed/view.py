@@ -155,7 +155,7 @@ def _render_rows(asked: _Range, found: Rows, pages: Pages) -> Markup:
             "Changed rows",
             found.names,
             found.rows[offset : offset + limit],
-            Grid(numbers=found.numbers, pinned=PINNED),
+            Grid(numbers=found.numbers, instants=found.instants, pinned=PINNED),
         ),
         pages.render(total),
         more if found.is_cut else NOTHING,

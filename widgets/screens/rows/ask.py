@@ -43,6 +43,16 @@ class Rows:
             field.name for field in self.frame.schema if any(test(field.type) for test in tests)
         )
 
+    @property
+    def instants(self) -> frozenset[str]:
+        """The columns of instants, which each clock tells otherwise; times without a zone are
+        none."""
+        return frozenset(
+            field.name
+            for field in self.frame.schema
+            if pa.types.is_timestamp(field.type) and field.type.tz is not None
+        )
+
 
 def read_preview(service: TableService, version: int, where: str, watch: Watch) -> Rows:
     """The first rows that meet a condition, all where it is empty; data files are read until

@@ -38,11 +38,13 @@ UNREAD_COLUMNS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """How rows are laid out: which columns hold `numbers`, how many of the first are `pinned` and
-    stay in sight, by which one they are sorted and whether descending, and what a click on a row
-    does, with the `selected` one. `can_arrange` puts the buttons for it into the head."""
+    """How rows are laid out: which columns hold `numbers` and `instants`, how many of the first
+    are `pinned` and stay in sight, by which one they are sorted and whether descending, and what a
+    click on a row does, with the `selected` one. `can_arrange` puts the buttons for it into the
+    head."""
 
     numbers: Set[str] | None = None
+    instants: Set[str] = frozenset()
     pinned: int = 0
     sort: tuple[str, bool] | None = None
     can_arrange: bool = False
@@ -96,6 +98,8 @@ def _look(name: str, at: int, rows: Sequence[Mapping[str, Any]], grid: Grid) -> 
     numbers = grid.numbers
     is_number = _is_number(name, rows) if numbers is None else name in numbers
     classes = "dx-right" if is_number else "dx-left"
+    if name in grid.instants:
+        classes += " dx-instant"
     if at < grid.pinned:
         return _Look(f"{classes} dx-pinned", html(' style="--at:{}"', at), is_pinned=True)
     return _Look(classes, NOTHING, is_pinned=False)
@@ -175,12 +179,12 @@ def _is_number(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
     )
 
 
-def value_cell(value: Any) -> Cell:
+def value_cell(value: Any, *, is_instant: bool = False) -> Cell:
     """One value of a row; null is told from the text null."""
     if value is None:
         return Cell(text="null", muted=True)
     text = plain_text(value)
-    return Cell(text=cut(text, 60), title=cut(text, 1000))
+    return Cell(text=cut(text, 60), title=cut(text, 1000), is_instant=is_instant)
 
 
 def plain_text(value: Any) -> str:

@@ -58,9 +58,8 @@ def render_exact_rows(found: Any) -> Markup:
         title = f"{kind.capitalize()} rows" + (
             f", {format_count(shown)} of {format_count(found.count(kind))}" if rows.is_cut else ""
         )
-        samples += render_section(
-            title, render_rows(title, rows.names, rows.rows, Grid(numbers=rows.numbers))
-        )
+        grid = Grid(numbers=rows.numbers, instants=rows.instants)
+        samples += render_section(title, render_rows(title, rows.names, rows.rows, grid))
     return html('<p class="dx-lead">{}</p>{}', exact_sentence(found), samples)
 
 

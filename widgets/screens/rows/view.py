@@ -203,6 +203,7 @@ def _render_preview(
     ordered = columns.sorted(found)
     grid = Grid(
         numbers=found.numbers,
+        instants=found.instants,
         pinned=columns.num_pinned(found.names),
         sort=columns.sort,
         can_arrange=True,
@@ -263,7 +264,7 @@ def _render_changes(_: _Search, found: _Found, pages: Pages) -> Markup:
             "Changed rows",
             changes.names,
             changes.rows[offset : offset + limit],
-            Grid(numbers=changes.numbers),
+            Grid(numbers=changes.numbers, instants=changes.instants),
         ),
         pages.render(total),
         html('<p class="dx-muted">{:,} more changes are not listed.</p>', more)

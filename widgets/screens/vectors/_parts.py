@@ -190,7 +190,7 @@ def build_commit_row(found: Any, total: int, selected: int | None) -> Row:
 def render_hidden_rows(found: Rows, facts: Sequence[tuple[int, str]]) -> Markup:
     """Rows as they were before they were hidden; `facts` are the position of each and the
     version that hid it."""
-    names, rows, numbers = found.names, found.rows, found.numbers
+    names, rows, numbers, instants = found.names, found.rows, found.numbers, found.instants
     shown = names[:COLUMNS_SHOWN]
     columns = [
         Column(key="position", label="Row", align="right"),
@@ -202,7 +202,7 @@ def render_hidden_rows(found: Rows, facts: Sequence[tuple[int, str]]) -> Markup:
     ]
     drawn = [
         Row(cells=(Cell(text=format_count(position)), Cell(text=version),
-                   *(value_cell(row[name]) for name in shown)))
+                   *(value_cell(row[name], is_instant=name in instants) for name in shown)))
         for row, (position, version) in zip(rows, facts, strict=True)
     ]  # fmt: skip
     left = len(names) - len(shown)

@@ -148,6 +148,28 @@ def test_decimals_stand_right_like_all_numbers() -> None:
     assert '<td class="dx-left">x</td>' in html
 
 
+def test_instants_are_marked_by_their_type_and_times_without_a_zone_are_not() -> None:
+    when = datetime(2026, 10, 19, 9, 56, 11, tzinfo=UTC)
+    text = "2026-10-19 09:56:11 UTC"
+    found = plain_rows(
+        pa.table(
+            {
+                "at": pa.array([when], pa.timestamp("us", "UTC")),
+                "wall": pa.array([when], pa.timestamp("us")),
+                "day": pa.array([when.date()]),
+                "said": [text],
+            }
+        )
+    )
+    assert found.instants == {"at"}
+    grid = Grid(numbers=found.numbers, instants=found.instants)
+    html = render_rows("Rows", found.names, found.rows, grid)
+    assert f'<td class="dx-left dx-instant">{text}</td>' in html
+    assert f'<td class="dx-left">{text}</td>' in html
+    assert '<td class="dx-left">2026-10-19 09:56:11</td>' in html
+    assert '<td class="dx-left">2026-10-19</td>' in html
+
+
 def test_columns_are_found_hidden_and_pinned() -> None:
     names = [f"c{at}" for at in range(300)]
     columns = Columns().pin("c7").pin("c3").search("C29")
