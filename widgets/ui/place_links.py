@@ -6,10 +6,17 @@ from dataclasses import replace
 from typing import Any
 
 from widgets.markup import NOTHING, Markup, html
-from widgets.state import PageState, render_address
+from widgets.state import ADDRESSED, PageState, render_address
 
 LONGEST_ADDRESS = 2_000
 """Characters. A condition may have ten thousand, and a page shows many links."""
+
+
+LINKED = tuple(name for name in ADDRESSED if name != "view")
+"""What the links of an answer hold of the page, so that it is drawn again with it."""
+
+CELL_LINK = html(' class="dx-cell-link"')
+"""The attributes of a link in a cell of a table."""
 
 
 class PlaceLinks:

@@ -33,8 +33,9 @@ class Column:
 class Cell:
     """Plain text, escaped when it is drawn. `title` is shown on hover; `lane` puts
     the colour of an operation beside it, `share` (0 to 1) a bar before it, `tone` a colour
-    that says the same as the text. One that `is_instant` can be shown by the clock of whoever
-    reads, also among values that stay as they are written."""
+    that says the same as the text; `shown` is how the text looks where that is more than text.
+    One that `is_instant` can be shown by the clock of whoever reads, also among values that stay
+    as they are written."""
 
     text: str
     title: str | None = None
@@ -43,6 +44,7 @@ class Cell:
     share: float | None = None
     tone: str | None = None
     is_instant: bool = False
+    shown: Markup | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +186,7 @@ def _render_cell(column: Column, cell: Cell) -> Markup:
         title,
         dot,
         bar,
-        _render_text(column, cell.text),
+        _render_text(column, cell.text) if cell.shown is None else cell.shown,
     )
 
 

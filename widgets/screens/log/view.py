@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.plain_arrays import read_flags
-from widgets.markup import Markup, html
+from widgets.markup import Markup, esc, html, join
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState
@@ -28,6 +30,7 @@ from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_problem_below
+from widgets.ui.place_links import CELL_LINK, LINKED, PlaceLinks
 from widgets.ui.records import read_records
 from widgets.ui.table import Cell, Column, Row, render_table
 from widgets.ui.view import Pane, Request, View, Words
@@ -56,6 +59,8 @@ class LogView:
     """What lies in `_delta_log`."""
 
     def __init__(self, services: PageServices, state: PageState) -> None:
+        self._state = state
+        self._links = PlaceLinks(state, has_address=services.runner.is_background)
         self._filter = ""
         self._sort: tuple[str, bool] = ("name", True)
         self._table = Pane(self._render_log, noun="log files", export=self._export)
@@ -65,6 +70,7 @@ class LogView:
         self._view.listen(self._forget_filter)
         self._view.top.on("filter", self._set_filter)
         self._table.live.on("sort", self._set_sort)
+        self._table.live.on("commit", self._open_commit)
 
     def _forget_filter(self) -> None:
         if self._view.answer is None:
@@ -78,6 +84,11 @@ class LogView:
         if any(column.key == key and column.sortable for column in COLUMNS):
             self._sort = (key, not self._sort[1] if key == self._sort[0] else False)
             self._table.rewind()
+
+    def _open_commit(self, text: str) -> None:
+        version = self._state.find_version(text)
+        if version is not None:
+            self._state.param.update(version=version, view="commit")
 
     def _found(self, frame: pa.Table) -> pa.Table:
         if self._filter:
@@ -99,12 +110,31 @@ class LogView:
             format_bytes(pc.sum(frame["size"]).as_py() or 0),
             f" {_DOT} ".join(f"{kind} {format_count(count)}" for kind, count in kinds),
             render_table(
-                "Files of the log", COLUMNS, [*map(_row, shown)], sort=self._sort,
+                "Files of the log", COLUMNS, [*map(self._row, shown)], sort=self._sort,
                 empty="No file matches the filter.",
             ),
             pages.render(found.num_rows),
             render_copy_as("log", view_commands("log", asked.service.uri, 0)),
         )  # fmt: skip
+
+    def _row(self, entry: dict[str, Any]) -> Row:
+        version, moment, note = entry["version"], entry["modified"], str(entry["note"] or "")
+        name = cut_middle(str(entry["name"]), 70)
+        shown = _render_name(name)
+        latest = self._state.latest
+        if entry["kind"] == "commit" and latest is not None and version <= latest:
+            to = {"view": "commit", "version": version}
+            shown = self._links.render("commit", str(version), shown, to=to, attributes=CELL_LINK)
+        return Row(
+            cells=(
+                Cell(text=name, title=cut(str(entry["name"]), 1000), shown=shown),
+                Cell(text=str(entry["kind"])),
+                Cell(text="\N{EN DASH}" if version is None else format_count(version)),
+                Cell(text=format_bytes(entry["size"]), title=f"{entry['size']} bytes"),
+                Cell(text=format_minute(moment), title=format_time(moment)),
+                Cell(text=cut(note, 120), title=cut(note, 500)),
+            )
+        )
 
     def _export(self, _: _Log, frame: pa.Table) -> Export:
         return Export.of("log-files", self._found(frame))
@@ -125,21 +155,22 @@ _LOG: Request[_Log, pa.Table] = Request(
         stopped="Stopped before the log was listed.",
         again="List the log",
     ),
-    follows=(),
+    follows=LINKED,
     top=lambda _: _TOP,
     failed=render_problem_below,
 )
 
+_ZEROS = re.compile(r"(?:^|(?<=\.))(0{4,})(?=[0-9]{4,}\.)")
+"""Leading zeros of a version or part, but for those of its last four digits."""
 
-def _row(entry: dict[str, object]) -> Row:
-    version, moment, note = entry["version"], entry["modified"], str(entry["note"] or "")
-    return Row(
-        cells=(
-            Cell(text=cut_middle(str(entry["name"]), 70), title=cut(str(entry["name"]), 1000)),
-            Cell(text=str(entry["kind"])),
-            Cell(text="\N{EN DASH}" if version is None else format_count(version)),  # type: ignore[arg-type]
-            Cell(text=format_bytes(entry["size"]), title=f"{entry['size']} bytes"),  # type: ignore[arg-type]
-            Cell(text=format_minute(moment), title=format_time(moment)),  # type: ignore[arg-type]
-            Cell(text=cut(note, 120), title=cut(note, 500)),
-        )
+
+def _render_name(name: str) -> Markup:
+    """The name of a file of the log, which gives up leading zeros before its ending where there
+    is little room, and may be broken before each dot."""
+    parts = enumerate(_ZEROS.split(name))
+    return join(
+        html('<span class="dx-zeros">{}</span>', part)
+        if at % 2
+        else esc(part).replace(".", html("<wbr>."))
+        for at, part in parts
     )

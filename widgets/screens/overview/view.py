@@ -23,10 +23,10 @@ from widgets.screens.overview._parts import render_advice, render_commits, rende
 from widgets.session.health_word import health_word
 from widgets.session.page_services import PageServices
 from widgets.session.tables import RowFigures, TableService
-from widgets.state import ADDRESSED, VIEW_OF_A_VERSION, VIEWS, PageState
+from widgets.state import VIEW_OF_A_VERSION, VIEWS, PageState
 from widgets.ui.boxes import build_box, build_card, build_stack
 from widgets.ui.copy_as import command_line, python_line, render_copy_as
-from widgets.ui.place_links import PlaceLinks
+from widgets.ui.place_links import LINKED, PlaceLinks
 from widgets.ui.plan_navigation import open_plan, open_plan_form
 from widgets.ui.view import AtVersion, Pane, Request, View, Words, at_version
 
@@ -121,9 +121,6 @@ _NO_ROWS = RowFigures(num_rows=None, num_deleted=None, num_vectors=None)
 _COMMITS_HEAD = html("<h3>Last commits</h3>")
 _ADVICE_HEAD = html("<h3>What to do first</h3>")
 
-_LINKED = tuple(name for name in ADDRESSED if name != "view")
-"""What the links of an answer hold of the page, so that it is drawn again with it."""
-
 _FACTS: Request[AtVersion, TableFacts] = Request(
     question=at_version,
     read=lambda asked, _, __: read_facts(asked.service, asked.version),
@@ -150,7 +147,7 @@ _COMMITS: Request[AtVersion, list[ToldCommit]] = Request(
         stopped="Stopped before the last commits were read.",
         again="Read the last commits",
     ),
-    follows=_LINKED,
+    follows=LINKED,
 )
 _ADVICE_WORDS = Words(
     label="Looking at the log",
@@ -166,5 +163,5 @@ _ADVICE: Request[_Asked, Advice] = Request(
     question=lambda service, state: _Asked(service, state.latest),
     read=_read_advice,
     words=lambda asked: _FILES_WORDS if asked.has_files else _ADVICE_WORDS,
-    follows=("latest", *_LINKED),
+    follows=("latest", *LINKED),
 )
