@@ -1,9 +1,9 @@
 """What the page shows, as parameters, and its form in the address.
 
 The address is `?table=…&version=…&view=…`, and `older`, `where`, `file`, `column`, `only`,
-`operation` and `other` where something is selected by them. What it says is from whoever wrote
-the link: every part is checked, a part that cannot be meant becomes a notice, and the address
-is rewritten from the state.
+`files`, `operation` and `other` where something is selected by them. What it says is from
+whoever wrote the link: every part is checked, a part that cannot be meant becomes a notice, and
+the address is rewritten from the state.
 """
 
 from __future__ import annotations
@@ -83,8 +83,9 @@ class Address:
 
     `older` is the version to compare with, `where` a condition on rows as SQL, `file`
     the path of one file as the log has it, `column` the way to one column, `only` which
-    commits are shown, see `parse_filter`, `operation` what maintenance is about to plan,
-    `other` another table to compare with.
+    commits are shown, see `parse_filter`, `files` which files are listed and in which order, see
+    `parse_file_list`, `operation` what maintenance is about to plan, `other` another table to
+    compare with.
     """
 
     table: str = ""
@@ -95,6 +96,7 @@ class Address:
     file: str = ""
     column: str = ""
     only: str = ""
+    files: str = ""
     operation: str = ""
     other: str = ""
 
@@ -115,7 +117,7 @@ def name_place(address: Address) -> str:
     return f"{view} \N{MIDDLE DOT} {cut(last_part(address.table), 80)}"
 
 
-_TEXTS = ("where", "file", "column", "only", "operation", "other")
+_TEXTS = ("where", "file", "column", "only", "files", "operation", "other")
 
 ADDRESSED = tuple(field.name for field in fields(Address))
 """What of the page's state its address holds."""
@@ -213,6 +215,22 @@ def render_filter(wanted: Mapping[str, str]) -> str:
     return urlencode([(name, wanted[name]) for name in FILTERED_BY if name in wanted])
 
 
+LISTED_BY = ("text", "by", "order")
+
+
+def parse_file_list(text: str) -> dict[str, str]:
+    """Which files an address lists and in which order, `text=emea&by=size&order=descending`:
+    what a path or a partition value has to hold, and the column that they are sorted by. Parts
+    that mean nothing are left out."""
+    pairs = parse_qsl(text, errors="replace")
+    return {name: value for name, value in pairs if name in LISTED_BY}
+
+
+def render_file_list(wanted: Mapping[str, str]) -> str:
+    """A list of files as it stands in an address."""
+    return urlencode([(name, wanted[name]) for name in LISTED_BY if wanted.get(name)])
+
+
 HEALTH_WORDS = {
     "sound": "Healthy",
     "note": "Notes",
@@ -235,6 +253,7 @@ class PageState(param.Parameterized):
     file = param.String(default="", doc="The selected file, its path as in the log.")
     column = param.String(default="", doc="The selected column, as `address.city`.")
     only = param.String(default="", doc="Which commits are shown, see `parse_filter`.")
+    files = param.String(default="", doc="Which files are listed, see `parse_file_list`.")
     operation = param.String(default="", doc="The operation that maintenance is about.")
     other = param.String(default="", doc="Another table to compare with, or empty.")
     health: Any = param.Selector(

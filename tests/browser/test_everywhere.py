@@ -223,6 +223,28 @@ def test_the_line_above_is_one_line_and_the_drawer_of_a_phone_begins_closed(
     expect(page.locator(".drawer")).to_be_hidden()
 
 
+def test_what_lists_the_files_outlasts_a_reload_and_back_undoes_it(
+    page: Page, server: Server, shop: Path
+) -> None:
+    open_shop(page, server, shop, view="files")
+    field, size = page.get_by_label("Filter files"), page.get_by_role("columnheader", name="Size")
+    size.get_by_role("button").click()
+    expect(page).to_have_url(re.compile("by%3Dsize"))
+    field.press_sequentially("country=DE")
+    expect(page).to_have_url(re.compile("text%3Dcountry"))
+    pager = page.get_by_role("navigation", name="Pages")
+    expect(pager).to_contain_text(" files")
+    some = pager.inner_text()
+    page.reload()
+    expect(field).to_have_value("country=DE")
+    expect(pager).to_have_text(some)
+    expect(size).to_have_attribute("aria-sort", "descending")
+    page.go_back()
+    expect(field).to_have_value("")
+    expect(pager).not_to_have_text(some)
+    expect(size).to_have_attribute("aria-sort", "descending")
+
+
 def test_a_view_opens_in_a_tab_and_any_version_is_picked_above_it(
     page: Page, server: Server, shop: Path
 ) -> None:

@@ -323,6 +323,7 @@ class Explorer:
             file=address.file,
             column=address.column,
             only=address.only,
+            files=address.files,
             operation=address.operation,
             other=other,
             opening="",

@@ -61,5 +61,7 @@ class PlaceLinks:
         address = replace(self._state.address, **to)
         search = render_address(address)
         if len(search) > LONGEST_ADDRESS:
-            search = render_address(replace(address, where="", only="", file="", column=""))
+            search = render_address(
+                replace(address, where="", only="", files="", file="", column="")
+            )
         return search or "./"

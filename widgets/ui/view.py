@@ -272,6 +272,9 @@ class View(Generic[Q, A]):
         asked = (self._request.question(service, self._state),)
         if asked == self._asked:
             self._draw()
+        elif self._asked is not None and asked == (self._question,) and self._is_under_way:
+            self._asked = asked  # the page has come to ask what was asked of the view
+            self._draw()
         else:
             self._asked = asked
             self._begin(*asked)
@@ -302,6 +305,10 @@ class View(Generic[Q, A]):
             self._enter("shown")
         else:
             self._enter("stopped" if self._offered() is None else "offered")
+
+    @property
+    def _is_under_way(self) -> bool:
+        return self._status in {"loading", "shown"}
 
     def _drop(self) -> None:
         self._waiting = None

@@ -32,6 +32,7 @@ VERSIONS = st.one_of(st.none(), st.integers(0, 2**63 - 1))
         where=TEXTS,
         file=TEXTS,
         column=TEXTS,
+        files=TEXTS,
     )
 )
 def test_an_address_is_read_back_as_it_was_written(address: Address) -> None:

@@ -20,7 +20,7 @@ from widgets.screens.files.parts import (
 )
 from widgets.session.page_services import PageServices
 from widgets.session.tables import FileQuery, TableService
-from widgets.state import PageState, parse_version
+from widgets.state import PageState, parse_file_list, parse_version, render_file_list
 from widgets.text import format_count
 from widgets.ui.boxes import build_card, build_split, close_side, open_side
 from widgets.ui.copy_as import render_copy_as, view_commands
@@ -35,7 +35,12 @@ from widgets.ui.view import Pane, Request, View, Words
 EVERY_FILE = 2**31
 """More than a version can hold."""
 
+LONGEST_FILTER = 500
+"""Characters of a path or partition value that are looked for."""
+
 _SORTABLE = {column.key for column in COLUMNS if column.sortable}
+_FIRST_BY = "path"
+"""The column that files are sorted by where nobody has asked for another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,24 +88,30 @@ class FilesView:
         fit(self.panel, self._side)
 
     def _set_filter(self, text: str) -> None:
-        self._ask(contains=text.strip() or None, offset=0)
+        self._list(contains=text.strip()[:LONGEST_FILTER] or None)
 
     def _turn(self, offset: str) -> None:
         at = parse_version(offset)
-        if at is not None:
-            self._ask(offset=at)
+        asked = self._files.question
+        if at is not None and asked is not None:
+            self._files.ask(replace(asked, query=replace(asked.query, offset=at)))
 
     def _sort(self, key: str) -> None:
         if key in _SORTABLE and self._files.question is not None:
             query = self._files.question.query
             # Names begin at A, numbers at the largest: what is looked for comes first.
             descending = not query.descending if key == query.sort_by else key != "path"
-            self._ask(sort_by=key, descending=descending, offset=0)
+            self._list(sort_by=key, descending=descending)
 
-    def _ask(self, **other: Any) -> None:
+    def _list(self, **other: Any) -> None:
+        """List files as it is asked for; the address then says so."""
         asked = self._files.question
-        if asked is not None:
-            self._files.ask(_Files(asked.service, replace(asked.query, **other)))
+        if asked is None:
+            return
+        listed = replace(asked, query=replace(asked.query, offset=0, **other))
+        self._files.ask(listed)
+        self._files.top.html = _render_top(listed)
+        self._state.files = _render_query(listed.query)
 
     def _open(self, path: str) -> None:
         self._state.file = "" if path == self._state.file else path
@@ -157,9 +168,10 @@ def _render_top(asked: _Files) -> Markup:
     return html(
         '<div class="dx-head"><h3>Files of version {}</h3>'
         '<input type="search" data-do="filter" aria-label="Filter files" '
-        'placeholder="Filter by path or partition value">'
+        'placeholder="Filter by path or partition value" value="{}">'
         "{}</div>",
         format_count(asked.query.version),
+        asked.query.contains or "",
         EXPORT_BUTTONS,
     )
 
@@ -167,7 +179,26 @@ def _render_top(asked: _Files) -> Markup:
 def _files(service: TableService, state: PageState) -> _Files | None:
     if state.version is None:
         return None
-    return _Files(service, FileQuery(version=state.version))
+    wanted = parse_file_list(state.files)
+    by = wanted.get("by", _FIRST_BY)
+    query = FileQuery(
+        version=state.version,
+        contains=wanted.get("text", "").strip()[:LONGEST_FILTER] or None,
+        sort_by=by if by in _SORTABLE else _FIRST_BY,
+        descending=wanted.get("order") == "descending",
+    )
+    return _Files(service, query)
+
+
+def _render_query(query: FileQuery) -> str:
+    """Which files are listed, as it stands in an address; empty for all by their path."""
+    return render_file_list(
+        {
+            "text": query.contains or "",
+            "by": "" if query.sort_by == _FIRST_BY else query.sort_by,
+            "order": "descending" if query.descending else "",
+        }
+    )
 
 
 def _file(service: TableService, state: PageState) -> _File | None:
@@ -185,7 +216,7 @@ _FILES: Request[_Files, look.FilesPage] = Request(
         stopped="Stopped before the files were read.",
         again="Read the files",
     ),
-    follows=("version", "file"),
+    follows=("version", "file", "files"),
     top=_render_top,
     failed=render_problem_below,
 )

@@ -13,12 +13,15 @@ import pytest
 
 import widgets.session.work
 from explorer.errors import Problem
+from explorer.inspect import FilesPage
+from explorer.progress import UNWATCHED, Watch
 from tests.conftest import CORPUS
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 from widgets.page.explorer import Explorer
 from widgets.session.access import Access
 from widgets.session.page_services import OpenTables, PageServices
 from widgets.session.recents import Recents
+from widgets.session.tables import FileQuery, TableService
 from widgets.session.work import InlineRunner
 from widgets.state import VIEWS, Address, PageState
 from widgets.ui.live_html import LiveHtml
@@ -250,6 +253,45 @@ def test_files_are_paged_sorted_and_filtered(tmp_path: Path, no_surprises: None)
     assert "1\N{EN DASH}1 of 1 file" in page.html
     page.do("file", "59.parquet")
     assert "Rows in the file" in page.html
+
+
+def test_what_lists_the_files_is_in_the_address(
+    tmp_path: Path, no_surprises: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[FileQuery] = []
+    read = TableService.read_files
+
+    def note(self: TableService, query: FileQuery, watch: Watch = UNWATCHED) -> FilesPage:
+        reads.append(query)
+        return read(self, query, watch)
+
+    monkeypatch.setattr(TableService, "read_files", note)
+    page = Page().open(shop(tmp_path), view="files")
+    page.do("sort", "size")
+    page.do("filter", " 5&x=.parquet ")
+    assert page.state.files == "text=5%26x%3D.parquet&by=size&order=descending"
+    page.do("filter", "5")
+    assert len(reads) == 4  # each list is read once
+    listed = page.state.files
+    page.state.version = 40
+    assert page.state.files == listed
+    assert (reads[-1].contains, reads[-1].sort_by, reads[-1].descending) == ("5", "size", True)
+    other = Page().open(shop(tmp_path / "again"), view="files", files=listed)
+    assert 'value="5"' in other.html
+    assert 'aria-sort="descending"' in other.html
+    other.state.files = ""  # as Back leads to
+    assert 'value="5"' not in other.html
+    assert "1\N{EN DASH}25 of 60 files" in other.html
+    page.do("filter", "")
+    page.do("sort", "path")
+    assert page.state.files == ""
+
+
+def test_a_list_of_files_that_cannot_be_meant_is_all_of_them(
+    tmp_path: Path, no_surprises: None
+) -> None:
+    page = Page().open(shop(tmp_path), view="files", files="by=stats&order=up&x=1&text")
+    assert "1\N{EN DASH}25 of 60 files" in page.html
 
 
 @pytest.mark.parametrize("value", ["-1", "x", "1e9", "", "9" * 40])
