@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 from uuid import UUID
 
 from explorer.log.folder.listing import CheckpointFiles
@@ -313,6 +313,9 @@ Step = (
     | WriteCompaction
     | WriteHint
 )
+
+COMMITTING_KINDS: frozenset[str] = frozenset(step.kind for step in get_args(CommittingStep))
+"""Steps that make a version."""
 
 VALIDATING_KINDS: frozenset[str] = frozenset({ValidateRows.kind, ValidateTraces.kind})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,9 @@ def test_an_approved_plan_ends_in_its_receipt_and_the_new_version(
     assert orders.left == 0
     assert (page.state.latest, page.state.version) == (3, 3)
     assert "Receipts 1" in page.html
+    assert re.findall(r'data-do="commit" data-value="(\d+)"', page.html) == ["2", "3"]
+    page.do("commit", "2")
+    assert (page.state.view, page.state.version) == ("commit", 2)
 
 
 def test_who_looks_at_an_older_version_stays_there(page: Page) -> None:
@@ -159,6 +163,13 @@ def test_a_restore_names_its_way_back_and_plans_it(page: Page, orders: Orders) -
     page.approve()
     assert page.explorer._service is not None
     assert page.explorer._service.snapshot(2).num_files == 31
+    # who looks at an older version stays there, and is led to the new one
+    assert page.state.version == 0
+    assert "Planned: " in page.html
+    assert re.findall(r'data-do="commit" data-value="(\d+)"', page.html) == ["2"]
+    assert ">Version 2<" in page.html
+    page.do("commit", "3")
+    assert page.state.view == "maintenance"
     page.do("undo")
     assert "Restores version 1" in page.html
     assert ">Restore version 1</button>" in page.html

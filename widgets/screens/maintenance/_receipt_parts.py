@@ -10,8 +10,9 @@ from explorer.maintenance.documents.leftovers import leftovers_of
 from explorer.maintenance.documents.receipt import Check, FileException, Receipt, StepReceipt
 from explorer.maintenance.documents.step_words import words_of_steps
 from explorer.maintenance.plan.plan import sentence_of
+from explorer.maintenance.plan.step_types import COMMITTING_KINDS
 from explorer.writing.files.leftovers import Leftovers
-from widgets.markup import NOTHING, Markup, html
+from widgets.markup import NOTHING, Markup, html, join
 from widgets.state import Notice
 from widgets.text import (
     cut,
@@ -23,6 +24,7 @@ from widgets.text import (
     read_moment,
 )
 from widgets.ui.pieces import render_definitions, render_notice, render_section
+from widgets.ui.place_links import CELL_LINK, PlaceLinks
 from widgets.ui.table import Cell, Column, Row, render_table
 
 STATUSES = {
@@ -39,6 +41,9 @@ NOBODY = "nobody named"
 
 EXCEPTIONS_SHOWN = 100
 """Files named in a receipt; the document has up to a thousand."""
+
+VERSIONS_SHOWN = 4
+"""Versions that a receipt leads to; of more the first and the last."""
 
 _STEPS = (
     Column(key="number", label="Step", align="right"),
@@ -73,7 +78,7 @@ RECEIPT_COLUMNS = (
     Column(key="operation", label="Operation"),
     Column(key="status", label="Result"),
     Column(key="by", label="Approved by", wide=True),
-    Column(key="what", label="What", wraps=True),
+    Column(key="what", label="Planned", wraps=True),
 )
 PLAN_COLUMNS = (
     Column(key="made", label="Made (UTC)"),
@@ -92,8 +97,34 @@ def undo_version(receipt: Receipt) -> int | None:
     return int(found[1]) if found else None
 
 
-def render_receipt(receipt: Receipt) -> Markup:
-    """Everything that a receipt says."""
+def made_versions(receipt: Receipt) -> list[int]:
+    """The versions that a run committed, in their order."""
+    results = [step.result or {} for step in receipt.steps if step.kind in COMMITTING_KINDS]
+    found = [version for result in results if isinstance(version := result.get("version"), int)]
+    return list(dict.fromkeys(found))
+
+
+def render_made(receipt: Receipt, links: PlaceLinks) -> Markup:
+    """A link to each version that a run committed, first and last where there are many."""
+    made = made_versions(receipt)
+    shown = made if len(made) <= VERSIONS_SHOWN else [made[0], made[-1]]
+    return join(
+        html(
+            " {}",
+            links.render(
+                "commit",
+                str(version),
+                html("Version {}", format_count(version)),
+                to={"view": "commit", "version": version},
+                attributes=CELL_LINK,
+            ),
+        )
+        for version in shown
+    )
+
+
+def render_receipt(receipt: Receipt, made: Markup = NOTHING) -> Markup:
+    """Everything that a receipt says; `made` are links to what it committed."""
     word, meaning = STATUSES[receipt.status]
     is_good = receipt.status == "completed"
     kind = "dx-good" if is_good else "dx-bad"
@@ -101,8 +132,8 @@ def render_receipt(receipt: Receipt) -> Markup:
     return html(
         '<div class="dx-outcome {}" role="status" tabindex="-1" data-land="{}">'
         "<strong>{}</strong> "
-        "{}</div>{}"
-        '<p class="dx-muted">{}</p>'
+        "{}{}</div>{}"
+        '<p class="dx-muted">Planned: {}</p>'
         "{}{}"
         "{}"
         "{}"
@@ -111,6 +142,7 @@ def render_receipt(receipt: Receipt) -> Markup:
         receipt.id,
         word.capitalize(),
         meaning,
+        made,
         _render_problem(receipt),
         cut(receipt.summary, 2000),
         _render_steps(receipt),

@@ -15,7 +15,7 @@ from widgets.screens.maintenance._files_view import PlanFilesView
 from widgets.screens.maintenance._offers import Offers, read_offers
 from widgets.screens.maintenance._parts import Stage, parse_answers, render_buttons, render_head
 from widgets.screens.maintenance._plan_parts import render_consequence, render_guards
-from widgets.screens.maintenance._receipt_parts import render_receipt, undo_version
+from widgets.screens.maintenance._receipt_parts import render_made, render_receipt, undo_version
 from widgets.screens.maintenance._review_view import (
     PLANNING,
     build_unknown,
@@ -38,6 +38,7 @@ from widgets.state import PageState
 from widgets.ui.boxes import build_card, build_stack
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import render_problem
+from widgets.ui.place_links import PlaceLinks
 
 
 class MaintenanceView:
@@ -58,6 +59,7 @@ class MaintenanceView:
         self._receipt: Receipt | None = None
         self._planning = Question(services.runner, is_planning=True)
         self._opening = Question(services.runner)
+        self._links = PlaceLinks(state, has_address=services.runner.is_background)
         self._watcher = RunWatcher(services, self._draw_run, self._end)
         self._top = LiveHtml(margin=0)
         self._bottom = LiveHtml(margin=0)
@@ -87,7 +89,13 @@ class MaintenanceView:
             part.on("open", self._open_plan)
             part.on("run", self._open_run)
             part.on("receipt", self._open_receipt)
+            part.on("commit", self._open_commit)
         self._state.param.watch(self._follow, ["view", "operation"])
+
+    def _open_commit(self, text: str) -> None:
+        version = self._state.find_version(text)
+        if version is not None:
+            self._state.param.update(version=version, view="commit")
 
     def show(self, service: TableService) -> None:
         """A table has been opened, or refreshed: then what is shown here stays."""
@@ -353,7 +361,7 @@ class MaintenanceView:
         self._go("receipt")
         self._receipt = receipt
         self._name(find_operation(receipt.operation))
-        self._top.html = self._head() + render_receipt(receipt)
+        self._top.html = self._head() + render_receipt(receipt, render_made(receipt, self._links))
         can_repeat = self._asked == receipt.digest
         self._bottom.html = render_ways_on(self._services, receipt, can_repeat=can_repeat)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,14 @@ from explorer.writing.files.leftovers import Leftovers
 from tests.unit.maintenance.vain import HOSTILE, receipt_of
 from tests.unit.widgets.maintenance_page import Page
 from tests.unit.widgets.orders import Orders
-from widgets.screens.maintenance._receipt_parts import EXCEPTIONS_SHOWN, render_receipt
+from widgets.screens.maintenance._receipt_parts import (
+    EXCEPTIONS_SHOWN,
+    made_versions,
+    render_made,
+    render_receipt,
+)
+from widgets.state import PageState
+from widgets.ui.place_links import PlaceLinks
 
 
 def test_a_receipt_names_what_its_run_wrote_in_vain(
@@ -60,6 +68,25 @@ def test_columns_of_files_that_there_are_none_of_are_left_out() -> None:
     html = render_receipt(replace(receipt_of(), steps=(done, replace(done, done=3, refused=1))))
     assert ">Refused</th>" in html
     assert ">Already gone</th>" not in html
+
+
+def test_a_receipt_leads_to_the_versions_that_its_steps_committed() -> None:
+    def step(kind: str, version: int | None) -> StepReceipt:
+        result = {} if version is None else {"version": version}
+        return StepReceipt(kind=kind, status="done", planned=1, done=1, result=result)
+
+    kinds = [("commit", 5), ("write_checksum", 5), ("rewrite_files", 6), ("commit", None),
+             ("commit", 6), ("delete_files", None), ("write_checkpoint", 9)]  # fmt: skip
+    receipt = replace(receipt_of(), steps=tuple(step(*one) for one in kinds))
+    assert made_versions(receipt) == [5, 6]
+    links = PlaceLinks(PageState(table="/orders", view="maintenance"), has_address=True)
+    made = render_made(receipt, links)
+    assert 'href="?table=%2Forders&amp;version=5&amp;view=commit"' in made
+    assert made in render_receipt(receipt, made)
+    many = tuple(step("rewrite_files", 1000 + at) for at in range(9))
+    shown = render_made(replace(receipt, steps=many), links)
+    assert re.findall(r"Version ([\d,]+)<", shown) == ["1,000", "1,008"]
+    assert render_made(replace(receipt, steps=()), links) == ""
 
 
 def test_a_receipt_of_files_that_stayed_does_not_say_that_all_was_done() -> None:
