@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from explorer.protocol.schema_walk import render_path
 from explorer.protocol.values.utc_times import render_value_times
-from widgets.markup import Markup, html, join
+from widgets.markup import NOTHING, Markup, html, join
+from widgets.screens.files._ask import Origin
 from widgets.session.tables import FieldNames, FileDetails
 from widgets.text import (
     UNKNOWN,
@@ -108,8 +109,11 @@ def render_partition(values: object) -> str:
     return ", ".join(f"{name}={'null' if value is None else value}" for name, value in pairs)
 
 
-def render_file(entry: Mapping[str, Any], details: FileDetails) -> Markup:
-    """Everything the log says of one file."""
+def render_facts(
+    entry: Mapping[str, Any], details: FileDetails, vector_link: Markup = NOTHING
+) -> Markup:
+    """What the log says of one file beside its statistics; `vector_link` leads to the rows that
+    its deletion vector hides."""
     rows, deleted = entry["num_records"], deleted_rows(entry)
     live = rows - deleted if isinstance(rows, int) and isinstance(deleted, int) else None
     pairs = [
@@ -119,15 +123,29 @@ def render_file(entry: Mapping[str, Any], details: FileDetails) -> Markup:
         ("Rows in the file", format_count(rows)),
         ("Rows that are live", format_count(live)),
         ("Modified", format_time(entry["modification_time"])),
-        ("Deletion vector", _vector_sentence(entry["deletion_vector"], rows)),
     ]
     if details.tags:
         pairs.append(("Tags", render_partition(details.tags)))
     items = join(render_definition(name, cut(value, 2000)) for name, value in pairs)
-    return html("<dl>{}</dl>{}", items, _render_statistics(details))
+    vector = _vector_sentence(entry["deletion_vector"], rows)
+    shown = None if entry["deletion_vector"] is None else html("{}. {}", vector, vector_link)
+    return html(
+        '<dl class="dx-file">{}{}</dl>', items, render_definition("Deletion vector", vector, shown)
+    )
 
 
-def _render_statistics(details: FileDetails) -> Markup:
+def render_origin(origin: Origin, link: Markup) -> Markup:
+    """Which commit wrote a file; `link` leads to it."""
+    if origin.version is None:
+        said = f"not known: the log begins at version {format_count(origin.first)}"
+        return html('<dl class="dx-file">{}</dl>', render_definition("Written by", said))
+    operation = cut(origin.operation or "operation not recorded", 60)
+    said = html("{}, {}", link, operation)
+    return html('<dl class="dx-file">{}</dl>', render_definition("Written by", operation, said))
+
+
+def render_statistics(details: FileDetails) -> Markup:
+    """The statistics of a file, by the columns of the schema, and as the log has them."""
     stats = details.stats
     if not stats:
         return html('<p class="dx-muted">The log holds no statistics for this file.</p>')

@@ -10,13 +10,23 @@ import pyarrow as pa
 
 import explorer.inspect as look
 from explorer.progress import Watch
-from widgets.markup import Markup, html
+from widgets.markup import NOTHING, Markup, html
+from widgets.screens.files._ask import (
+    FREE_COMMITS,
+    FileFacts,
+    OneFile,
+    Origin,
+    read_facts,
+    read_origin,
+)
 from widgets.screens.files.parts import (
     COLUMNS,
     EXPORTED,
     build_export_row,
     build_file_row,
-    render_file,
+    render_facts,
+    render_origin,
+    render_statistics,
 )
 from widgets.session.page_services import PageServices
 from widgets.session.tables import FileQuery, TableService
@@ -28,9 +38,10 @@ from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS, convert
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_detail_head, render_problem_below
+from widgets.ui.place_links import CELL_LINK, LINKED, PlaceLinks
 from widgets.ui.records import read_records
-from widgets.ui.table import PAGE_ROWS, render_above_list, render_pager, render_table
-from widgets.ui.view import Pane, Request, View, Words
+from widgets.ui.table import render_above_list, render_pager, render_table
+from widgets.ui.view import Offer, Pane, Request, View, Words
 
 EVERY_FILE = 2**31
 """More than a version can hold."""
@@ -51,24 +62,28 @@ class _Files:
     query: FileQuery
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    """One file of a version, by its path."""
-
-    service: TableService
-    version: int
-    path: str
-
-
 class FilesView:
     """Live files by the log; nothing of them is opened."""
 
     def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
-        table, detail = Pane(self._render_table, export=_export), Pane(_render_detail, head=_head)
+        self._links = PlaceLinks(state, has_address=services.runner.is_background)
+        table, detail = (
+            Pane(self._render_table, export=_export),
+            Pane(self._render_facts, head=_head),
+        )
+        origin, statistics = Pane(self._render_origin), Pane(_render_statistics)
         self._files = View(services, state, "files", _FILES, table)
-        self._file = View(services, state, "files", _FILE, detail)
-        self._side = build_card(detail.live, place="dx-beside")
+        self._file = View(services, state, "files", _FILE, detail, statistics)
+        request: Request[OneFile, Origin] = Request(
+            question=self._found,
+            read=lambda asked, watch, _: read_origin(asked, watch),
+            words=_READING,
+            follows=LINKED,
+            offer=Offer(action="origin", render=_offer_origin),
+        )
+        self._origin = View(services, state, "files", request, origin, after=(self._file,))
+        self._side = build_card(detail.live, origin.live, statistics.live, place="dx-beside")
         self.panel = build_split(build_card(self._files.top, table.live), self._side)
         self._fit_side()
         self._file.listen(self._fit_side)
@@ -77,11 +92,40 @@ class FilesView:
         table.live.on("sort", self._sort)
         table.live.on("file", self._open)
         detail.live.on("close", lambda _: self._open(""))
+        detail.live.on("vectors", lambda _: state.param.update(view="vectors"))
+        origin.live.on("commit", self._open_commit)
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
         self._files.show(service)
         self._file.show(service)
+        self._origin.show(service)
+
+    def _found(self, *_: object) -> OneFile | None:
+        """The selected file, where the version holds it."""
+        facts = self._file.answer
+        return None if facts is None or facts.entry is None else self._file.question
+
+    def _open_commit(self, text: str) -> None:
+        version = self._state.find_version(text)
+        if version is not None:
+            self._state.param.update(version=version, view="commit")
+
+    def _render_facts(self, _: OneFile, facts: FileFacts, __: Pages) -> Markup:
+        if facts.entry is None:
+            return html('<p class="dx-muted">This version does not hold the file.</p>')
+        shown, to = html("See the hidden rows"), {"view": "vectors"}
+        link = self._links.render("vectors", "", shown, to=to, attributes=CELL_LINK)
+        return render_facts(facts.entry, facts.details, link)
+
+    def _render_origin(self, _: OneFile, origin: Origin, __: Pages) -> Markup:
+        version = origin.version
+        if version is None:
+            return render_origin(origin, NOTHING)
+        shown = html("version {}", format_count(version))
+        to = {"view": "commit", "version": version}
+        link = self._links.render("commit", str(version), shown, to=to, attributes=CELL_LINK)
+        return render_origin(origin, link)
 
     def _fit_side(self) -> None:
         fit = close_side if self._file.question is None else open_side
@@ -147,20 +191,16 @@ def _export(asked: _Files, _: look.FilesPage) -> Export:
     return Export(stem=f"files-{everything.version}", read=read)
 
 
-def _read_file(asked: _File, watch: Watch, _: object) -> Markup:
-    query = FileQuery(version=asked.version, contains=asked.path, limit=PAGE_ROWS)
-    rows = read_records(asked.service.read_files(query, watch).rows)
-    entry = next((row for row in rows if row["path"] == asked.path), None)
-    if entry is None:
-        return html('<p class="dx-muted">This version does not hold the file.</p>')
-    return render_file(entry, asked.service.read_file(asked.version, asked.path))
+def _render_statistics(_: OneFile, facts: FileFacts, __: Pages) -> Markup:
+    return NOTHING if facts.entry is None else render_statistics(facts.details)
 
 
-def _render_detail(_: _File, about: Markup, __: Pages) -> Markup:
-    return about
+def _offer_origin(asked: OneFile) -> Markup | None:
+    """The commits of a short log are read without being asked for."""
+    return None if asked.version < FREE_COMMITS else _ORIGIN_OFFER
 
 
-def _head(asked: _File, _: Markup | None) -> Markup:
+def _head(asked: OneFile, _: FileFacts | None) -> Markup:
     return render_detail_head(asked.path, html("<h3>File</h3>"))
 
 
@@ -201,11 +241,11 @@ def _render_query(query: FileQuery) -> str:
     )
 
 
-def _file(service: TableService, state: PageState) -> _File | None:
+def _file(service: TableService, state: PageState) -> OneFile | None:
     """The file that the address names, whichever page of the table it is on."""
     if state.version is None or not state.file:
         return None
-    return _File(service, state.version, state.file)
+    return OneFile(service, state.version, state.file)
 
 
 _FILES: Request[_Files, look.FilesPage] = Request(
@@ -220,13 +260,23 @@ _FILES: Request[_Files, look.FilesPage] = Request(
     top=_render_top,
     failed=render_problem_below,
 )
-_FILE: Request[_File, Markup] = Request(
+_FILE: Request[OneFile, FileFacts] = Request(
     question=_file,
-    read=_read_file,
+    read=lambda asked, watch, _: read_facts(asked, watch),
     words=Words(
         label="Reading statistics",
         stopped="Stopped before the file was read.",
         again="Read the file",
     ),
-    follows=("version", "file"),
+    follows=LINKED,
+)
+_READING = Words(
+    label="Reading the commits",
+    stopped="Stopped before the commit was found.",
+    again="Find the commit that wrote it",
+)
+_ORIGIN_OFFER = html(
+    '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="origin" '
+    'data-value="">Find the commit that wrote it</button></div>'
+    '<p class="dx-muted">Every commit of the log is read for it.</p>'
 )

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from markupsafe import Markup
 
 from explorer.errors import Problem
 from widgets.screens.commit._parts import (
@@ -21,7 +22,14 @@ from widgets.screens.commit._parts import (
     render_record,
     sql_snippet,
 )
-from widgets.screens.files.parts import build_file_row, render_file, render_partition
+from widgets.screens.files._ask import Origin
+from widgets.screens.files.parts import (
+    build_file_row,
+    render_facts,
+    render_origin,
+    render_partition,
+    render_statistics,
+)
 from widgets.session.tables import FileDetails
 from widgets.state import Notice
 from widgets.ui.live_html import LiveHtml
@@ -75,6 +83,12 @@ def file(**known: Any) -> dict[str, Any]:
     return row | known
 
 
+def file_html(entry: dict[str, Any], details: FileDetails) -> str:
+    origin = Origin(version=3, operation=EVIL, first=0)
+    link = Markup("version 3")
+    return render_facts(entry, details) + render_origin(origin, link) + render_statistics(details)
+
+
 EVERYTHING = {
     "table": render_table(EVIL, COLUMNS, [Row(cells=(Cell(text=EVIL, title=EVIL), Cell(text=EVIL)),
                                               action="open", value=EVIL)]),
@@ -93,12 +107,12 @@ EVERYTHING = {
         {"engine": EVIL, "txn_id": EVIL, "isolation_level": EVIL,
          "parameters": {EVIL: EVIL, "mode": EVIL}, "metrics": {EVIL: EVIL}},
         EVIL, EVIL, 3),
-    "file": render_file(
+    "file": file_html(
         file(path=EVIL, partition_values=[(EVIL, EVIL)],
              deletion_vector={"storage_type": EVIL, "path_or_inline_dv": EVIL, "cardinality": 1}),
         FileDetails(stats='{"minValues":{"%s":"%s"}}' % (("<img src=x onerror=alert(1)>",) * 2),
                     tags=[(EVIL, EVIL)])),
-    "mapped file": render_file(
+    "mapped file": file_html(
         file(), FileDetails(stats='{"minValues":{"c-1":1}}', columns={("c-1",): (EVIL, EVIL)})),
 }  # fmt: skip
 
@@ -194,8 +208,8 @@ def test_a_file_without_a_vector_has_no_deleted_rows_to_tell() -> None:
 
 
 def test_statistics_that_are_not_json_are_shown_as_stored() -> None:
-    assert "not readable as JSON" in render_file(file(), FileDetails(stats="{"))
-    assert "no statistics" in render_file(file(), FileDetails())
+    assert "not readable as JSON" in render_statistics(FileDetails(stats="{"))
+    assert "no statistics" in render_statistics(FileDetails())
 
 
 def test_statistics_are_told_by_the_names_of_the_schema() -> None:
@@ -207,7 +221,7 @@ def test_statistics_are_told_by_the_names_of_the_schema() -> None:
         ("c-2", "c-3"): ("buyer", "name"),
         ("c-2", "c-4"): ("buyer", "tags"),
     }
-    html = render_file(file(), FileDetails(stats=stats, columns=columns))
+    html = render_statistics(FileDetails(stats=stats, columns=columns))
     told = html.partition("<table>")[2].partition("</table>")[0]
     for name in (">`order id`<", ">buyer.name<", ">buyer.tags<"):
         assert name in told
@@ -218,7 +232,7 @@ def test_statistics_are_told_by_the_names_of_the_schema() -> None:
 
 def test_statistics_nested_without_end_are_shown() -> None:
     deep = '{"minValues":' + '{"a":' * 400 + "1" + "}" * 400 + "}"
-    assert "a.a.a" in render_file(file(), FileDetails(stats=deep))
+    assert "a.a.a" in render_statistics(FileDetails(stats=deep))
 
 
 def test_messages_that_nobody_asked_for_are_ignored() -> None:

@@ -5,10 +5,25 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.data_tables import mapped, struct
-from tests.tables import LogFolder, add, metadata
-from tests.unit.widgets.page.test_explorer_view import Page
+import pytest
 
+import explorer
+import widgets.screens.files.view
+from explorer.progress import UNWATCHED
+from tests.data_tables import mapped, struct
+from tests.tables import LogFolder, add, metadata, remove
+from tests.unit.widgets.page.test_explorer_view import Page
+from widgets.screens.files._ask import OneFile, Origin, read_origin
+from widgets.session.tables import TableService
+
+PROTOCOL_3_7 = {
+    "protocol": {
+        "minReaderVersion": 3,
+        "minWriterVersion": 7,
+        "readerFeatures": ["deletionVectors"],
+        "writerFeatures": ["deletionVectors"],
+    }
+}
 PROTOCOL = {"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}}
 MAPPED = struct(
     mapped("id", "long", "col-1", 1),
@@ -40,3 +55,85 @@ def test_a_file_is_told_by_logical_names_alone(tmp_path: Path) -> None:
     assert ">buyer.name</td>" in shown
     assert ">id</td>" in shown
     assert "col-" not in shown
+
+
+def origin_of(log: LogFolder, path: str, version: int) -> Origin:
+    service = TableService(explorer.open_table(log.root))
+    return read_origin(OneFile(service, version, path), UNWATCHED)
+
+
+def test_a_file_leads_to_the_commit_that_wrote_it_and_not_to_those_that_added_it_again(
+    tmp_path: Path,
+) -> None:
+    log = LogFolder(tmp_path / "t")
+    log.commit(0, [PROTOCOL, metadata(), add("a.parquet")])
+    log.commit(1, [{"commitInfo": {"operation": "WRITE"}}, add("b c%20d.parquet")])
+    again = add("b c%20d.parquet", dataChange=False)
+    log.commit(2, [{"commitInfo": {"operation": "OPTIMIZE"}}, remove("b c%20d.parquet"), again])
+    log.commit(3, [remove("a.parquet")])
+    log.commit(4, [{"commitInfo": {"operation": "RESTORE"}}, add("a.parquet")])
+    page = Page().open(log.root, view="files", file="b c%20d.parquet")
+    assert "<dt>Written by</dt>" in page.html
+    assert 'data-do="commit" data-value="1"' in page.html
+    assert ", WRITE</dd>" in page.html
+    assert origin_of(log, "a.parquet", 4) == Origin(version=0, operation=None, first=0)
+    page.do("commit", "1")
+    assert (page.state.view, page.state.version) == ("commit", 1)
+
+
+def test_a_file_that_the_version_does_not_hold_is_said_to_be_none(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    log.commit(0, [PROTOCOL, metadata(), add("a.parquet")])
+    log.commit(1, [remove("a.parquet")])
+    page = Page().open(log.root, view="files", file="a.parquet")
+    assert "This version does not hold the file." in page.html
+    assert "Written by" not in page.html
+    assert "statistics" not in page.html
+    page.state.version = 0
+    assert "Written by" in page.html
+
+
+@pytest.mark.parametrize(
+    ("path", "written"), [("a.parquet", None), ("b.parquet", None), ("c.parquet", 3)]
+)
+def test_a_file_older_than_the_log_has_no_commit_to_lead_to(
+    tmp_path: Path, path: str, written: int | None
+) -> None:
+    log = LogFolder(tmp_path / "t")
+    log.commit(0, [PROTOCOL, metadata(), add("a.parquet"), add("b.parquet")])
+    log.commit(1, [remove("b.parquet"), add("b.parquet", dataChange=False)])
+    log.checkpoint(1, [PROTOCOL, metadata(), add("a.parquet"), add("b.parquet")])
+    log.hint(1)
+    log.commit(2, [remove("b.parquet"), add("b.parquet", dataChange=False)])
+    log.commit(3, [add("c.parquet")])
+    for version in (0, 1):
+        (log.root / "_delta_log" / f"{version:020}.json").unlink()
+    assert origin_of(log, path, 3).version == written
+    page = Page().open(log.root, view="files", file=path)
+    assert ("not known: the log begins at version 1" in page.html) == (written is None)
+
+
+def test_the_commits_of_a_long_log_are_read_when_they_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = LogFolder(tmp_path / "t")
+    log.commit(0, [PROTOCOL, metadata(), add("a.parquet")])
+    log.commit(1, [add("b.parquet")])
+    monkeypatch.setattr(widgets.screens.files.view, "FREE_COMMITS", 1)
+    page = Page().open(log.root, view="files", file="b.parquet")
+    assert "Written by" not in page.html
+    page.do("origin")
+    assert 'data-do="commit" data-value="1"' in page.html
+
+
+def test_a_file_with_a_vector_leads_to_the_rows_that_it_hides(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    vector = {"storageType": "u", "pathOrInlineDv": "x" * 20, "sizeInBytes": 34, "cardinality": 1}
+    files = [add("a.parquet", deletionVector=vector), add("b.parquet")]
+    log.commit(0, [PROTOCOL_3_7, metadata(), *files])
+    page = Page().open(log.root, view="files", file="b.parquet")
+    assert "See the hidden rows" not in page.html
+    page.state.file = "a.parquet"
+    assert "hides 1 row" in page.html
+    page.do("vectors")
+    assert (page.state.view, page.state.file) == ("vectors", "a.parquet")
