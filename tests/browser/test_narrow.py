@@ -52,6 +52,20 @@ def test_what_was_chosen_comes_into_sight_and_leads_back(
     expect(head).to_be_in_viewport()
 
 
+@pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["laptop", "phone"])
+def test_the_list_of_commits_stands_before_the_selected_one(
+    page: Page, server: Server, shop: Path, size: dict[str, int]
+) -> None:
+    page.set_viewport_size(size)  # type: ignore[arg-type]
+    page.goto(server.address(table=shop, version=74, view="timeline"))
+    row, head = page.locator("main tr[data-do=select]").last, page.locator(DETAIL)
+    expect(head).to_be_attached()
+    lines = row.bounding_box(), head.bounding_box()
+    assert lines[0] is not None
+    assert lines[1] is not None
+    assert lines[0]["y"] < lines[1]["y"]
+
+
 def test_rows_stay_in_the_list_of_commits(page: Page, server: Server, shop: Path) -> None:
     page.set_viewport_size(LAPTOP)  # type: ignore[arg-type]
     page.goto(server.address(table=shop, view="timeline"))

@@ -58,7 +58,7 @@ class CommitView:
             self._actions.files,
             self._record,
             self._actions.actions,
-            place="dx-second dx-beside",
+            place="dx-third dx-beside",
         )
         self._listen()
 

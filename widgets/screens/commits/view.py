@@ -66,7 +66,7 @@ class CommitsView:
         self._sort: tuple[Sorting, bool] = ("version", True)
         self._pages = Pages(self._table, "commits", self._draw)
         # what was chosen is the next stop of the Tab key after its list: commands stand elsewhere
-        self.panel = build_card(self._head, self._filter.panel, self._table, place="dx-fourth")
+        self.panel = build_card(self._head, self._filter.panel, self._table, place="dx-second")
         self._exports = Exports(services, state, self._head, self._chosen)
         self._table.on("select", self._select)
         self._table.on("sort", self._sort_by)
