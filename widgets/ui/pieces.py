@@ -198,6 +198,26 @@ def render_snippet(identity: str, text: str, label: str) -> Markup:
     )
 
 
+def render_segments(
+    action: str, current: str, options: Sequence[tuple[str, str, int | None]], label: str
+) -> Markup:
+    """A choice of one of few: the value, the name and, where it is known, the number of each."""
+    buttons = join(
+        html(
+            '<button type="button" data-do="{}" data-value="{}" aria-pressed="{}">{}{}</button>',
+            action,
+            value,
+            "true" if value == current else "false",
+            name,
+            "" if count is None else f" {count:,}",
+        )
+        for value, name, count in options
+    )
+    return html(
+        '<span class="dx-segments dx-many" role="group" aria-label="{}">{}</span>', label, buttons
+    )
+
+
 def render_section(title: str, inner: Markup) -> Markup:
     """A small heading over what belongs to it."""
     return html("<h4>{}</h4>{}", title, inner)

@@ -12,10 +12,17 @@ from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.rows.ask import Rows, plain_rows
 from widgets.screens.rows.parts import value_cell
 from widgets.text import MINUS, cut
+from widgets.ui.pieces import render_segments
 
 COLUMNS_SHOWN = 500
 _SIGNS = {"changed": ("\N{PLUS-MINUS SIGN}", "changed"), "inserted": ("+", "inserted"),
           "deleted": (MINUS, "deleted")}  # fmt: skip
+_NAMES = {"changed": "Changed", "inserted": "Inserted", "deleted": "Deleted"}
+_NAMES_OF_TABLES = {
+    "changed": "With other values",
+    "inserted": "Only in the second",
+    "deleted": "Only in the first",
+}
 _SIGNS_OF_TABLES = {
     "changed": ("\N{PLUS-MINUS SIGN}", "with other values"),
     "inserted": ("+", "only in the second table"),
@@ -23,13 +30,29 @@ _SIGNS_OF_TABLES = {
 }
 
 
-def num_differences(found: look.RowDifferences) -> int:
-    """Rows that are listed; both sides of one count once."""
-    return int(found.after.num_rows + found.inserted.num_rows + found.deleted.num_rows)
+def count_differences(found: look.RowDifferences) -> dict[str, int]:
+    """Rows that differ by kind; both sides of one count once."""
+    parts = {"changed": found.after, "inserted": found.inserted, "deleted": found.deleted}
+    return {kind: int(rows.num_rows) for kind, rows in parts.items()}
 
 
-def render_differences(found: look.RowDifferences, offset: int, limit: int) -> Markup:
-    """Rows from `offset` on: changed ones first, then inserted, then deleted ones."""
+def render_kinds(found: look.RowDifferences, current: str) -> Markup:
+    """A choice by kind, where there is more than one."""
+    counts = {kind: count for kind, count in count_differences(found).items() if count}
+    if len(counts) < 2:
+        return NOTHING
+    names = _NAMES_OF_TABLES if found.is_of_two_tables else _NAMES
+    options = [("", "All", sum(counts.values()))]
+    options += [(kind, names[kind], count) for kind, count in counts.items()]
+    buttons = render_segments("rows", current, options, "Which rows")
+    return html('<div class="dx-head dx-below">{}</div>', buttons)
+
+
+def render_differences(
+    found: look.RowDifferences, offset: int, limit: int, kind: str = ""
+) -> Markup:
+    """Rows from `offset` on: changed ones first, then inserted, then deleted ones; those of one
+    `kind` alone where that is given."""
     names = _order(found)[:COLUMNS_SHOWN]
     signs = _SIGNS_OF_TABLES if found.is_of_two_tables else _SIGNS
     columns = plain_rows(found.after.slice(0, 0))
@@ -45,7 +68,7 @@ def render_differences(found: look.RowDifferences, offset: int, limit: int) -> M
     )
     lines = join(
         _render_line((kind, *signs[kind]), old, new, sides)
-        for kind, old, new in _page(found, offset, limit)
+        for kind, old, new in _page(found, offset, limit, kind)
     )
     left = found.after.num_columns - len(names)
     note = html('<p class="dx-muted">{} not shown.</p>', are(left, "more column"))
@@ -78,7 +101,7 @@ def _side(name: str, columns: Rows) -> str:
 
 
 def _page(
-    found: look.RowDifferences, offset: int, limit: int
+    found: look.RowDifferences, offset: int, limit: int, only: str
 ) -> Iterator[tuple[str, Mapping[str, Any] | None, Mapping[str, Any] | None]]:
     pairs = [
         ("changed", found.before, found.after),
@@ -87,7 +110,7 @@ def _page(
     ]
     for kind, before, after in pairs:
         rows = before if after is None else after
-        if rows is None:
+        if rows is None or only not in {"", kind}:
             continue
         count = rows.num_rows
         if offset < count and limit > 0:

@@ -11,7 +11,11 @@ from explorer.comparison.file_changes import FileChanges
 from explorer.inspect.rows.row_differences import MOST_BYTES, ROW_ID
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.compare._ask import Files, Opened, read_row_differences
-from widgets.screens.compare._difference_parts import num_differences, render_differences
+from widgets.screens.compare._difference_parts import (
+    count_differences,
+    render_differences,
+    render_kinds,
+)
 from widgets.screens.compare._parts import ROW_COLUMNS, build_row_rows
 from widgets.screens.rows.ask_spark import ExactRows, count_rows_exactly
 from widgets.screens.rows.spark_parts import render_exact_rows
@@ -70,12 +74,15 @@ class RowPart:
             words=_WORDS,
             offer=Offer(action="exact", render=lambda _: _OFFER),
         )
-        self.differences = Pane(_render_differences, head=_render_differences_head)
+        self._kind = ""
+        self.differences = Pane(self._render_differences, head=_render_differences_head)
         self.pane = Pane(_render_rows, head=_render_head)
         self._differing = View(services, state, "compare", shown, self.differences, after=(files,))
         counted = View(services, state, "compare", request, self.pane, after=(files,))
         self.views = (self._differing, counted)
+        self._differing.listen(self._forget_kind)
         self.differences.live.on("key", self._choose_key)
+        self.differences.live.on("rows", self._choose_kind)
 
     @property
     def found(self) -> look.RowDifferences | None:
@@ -90,6 +97,29 @@ class RowPart:
         asked, key = self._differing.question, tuple(split_names(text))
         if asked is not None and key != asked.key and len(text) <= LONGEST_TEXT:
             self._differing.ask(replace(asked, key=key))
+
+    def _forget_kind(self) -> None:
+        if self._differing.answer is None:
+            self._kind = ""
+
+    def _choose_kind(self, kind: str) -> None:
+        found = self.found
+        if found is not None and (not kind or count_differences(found).get(kind)):
+            self._kind = kind
+            self.differences.rewind()
+
+    def _render_differences(self, asked: _Rows, found: look.RowDifferences, pages: Pages) -> Markup:
+        counts, kind = count_differences(found), self._kind
+        total = counts[kind] if kind else sum(counts.values())
+        rows = render_differences(found, *pages.span(total), kind) if total else NOTHING
+        return html(
+            '<p class="dx-lead">{}</p>{}{}{}{}',
+            visible(found.sentence),
+            render_kinds(found, kind),
+            rows,
+            pages.render(total),
+            _render_commands(asked),
+        )
 
 
 def _render_head(asked: _Rows, found: ExactRows | None) -> Markup:
@@ -135,8 +165,8 @@ def _offer_differences(asked: _Rows) -> Markup | None:
     )
 
 
-def _render_differences(asked: _Rows, found: look.RowDifferences, pages: Pages) -> Markup:
-    total, settings = num_differences(found), asked.opened.settings
+def _render_commands(asked: _Rows) -> Markup:
+    settings = asked.opened.settings
     older, newer = settings.older, settings.newer
     arguments = [str(older.version), str(newer.version)]
     other = [] if older.uri == newer.uri else ["--against", newer.uri]
@@ -151,14 +181,7 @@ def _render_differences(asked: _Rows, found: look.RowDifferences, pages: Pages) 
             f".snapshot({newer.version}){f', key={list(asked.key)!r}' if asked.key else ''})",
         ),
     }
-    rows = render_differences(found, *pages.span(total)) if total else NOTHING
-    return html(
-        '<p class="dx-lead">{}</p>{}{}{}',
-        visible(found.sentence),
-        rows,
-        pages.render(total),
-        render_copy_as("row-differences", commands),
-    )
+    return render_copy_as("row-differences", commands)
 
 
 def _render_rows(asked: _Rows, found: ExactRows, _: Pages) -> Markup:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from explorer.errors import Problem
 from explorer.inspect import ChangeTotals
 from widgets.markup import NOTHING, Markup, html
-from widgets.screens.feed._ask import NEW_VERSIONS, count_changes, read_changed_rows
+from widgets.screens.feed._ask import (
+    KINDS,
+    NEW_VERSIONS,
+    count_changes,
+    count_kinds,
+    read_changed_rows,
+)
 from widgets.screens.feed._parts import TOTAL_COLUMNS, build_total_row
 from widgets.screens.rows.ask import PREVIEW_ROWS, Rows
 from widgets.screens.rows.parts import Grid, render_rows, rows_export
@@ -20,7 +26,7 @@ from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
-from widgets.ui.pieces import render_problem_below, render_problems
+from widgets.ui.pieces import render_problem_below, render_problems, render_segments
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
@@ -31,11 +37,13 @@ PINNED = 2
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """Versions of a table, both inclusive."""
+    """Versions of a table, both inclusive, and of what kind the rows are that are shown, see
+    `KINDS`; of any where that is empty."""
 
     service: TableService
     first: int
     last: int
+    kind: str = ""
 
 
 class FeedView:
@@ -44,12 +52,12 @@ class FeedView:
     def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
         totals = Pane(_render_totals, noun="versions", export=_export_totals)
-        rows = Pane(_render_rows, head=_render_rows_head, export=_export_rows)
+        rows = Pane(_render_rows, head=self._render_rows_head, export=_export_rows)
         self._totals = View(services, state, "feed", _TOTALS, totals)
         request = Request(
             question=self._counted,
             read=lambda asked, watch, _: read_changed_rows(
-                asked.service, asked.first, asked.last, watch
+                asked.service, asked.first, asked.last, asked.kind, watch
             ),
             words=_ROWS_WORDS,
             offer=Offer(action="rows", render=_offer_rows),
@@ -60,6 +68,7 @@ class FeedView:
         )
         for name in ("older", "version"):
             self._totals.top.on(name, lambda text, name=name: self._pick(name, text))  # type: ignore[misc]
+        rows.live.on("kind", self._choose_kind)
         totals.live.on("one", self._choose)
         totals.live.on("reach", lambda _: state.param.update(view="reach"))
 
@@ -82,6 +91,22 @@ class FeedView:
         elif asked is not None:
             wrong = f"{cut(text, 40)!r} is not a version of this table."
             self._totals.top.html = _render_input(asked, wrong)
+
+    def _choose_kind(self, kind: str) -> None:
+        asked = self._rows.question
+        if asked is not None and self._rows.answer is not None and kind in {"", *KINDS}:
+            self._rows.ask(replace(asked, kind=kind))
+
+    def _render_rows_head(self, asked: _Range, found: Rows | None) -> Markup:
+        totals = self._totals.answer
+        kinds = NOTHING
+        if totals is not None and (found is not None or asked.kind):
+            kinds = _render_kinds(asked.kind, totals)
+        return html(
+            '<div class="dx-head"><h3>The changed rows</h3><span class="dx-hint"></span>{}{}</div>',
+            kinds,
+            NOTHING if found is None else EXPORT_BUTTONS,
+        )
 
     def _choose(self, version: str) -> None:
         chosen = self._state.find_version(version)
@@ -130,11 +155,13 @@ def _render_failure(problem: Problem) -> Markup:
     return render_problem_below(problem) + (_REACH if can_explain else NOTHING)
 
 
-def _render_rows_head(_: _Range, found: Rows | None) -> Markup:
-    return html(
-        '<div class="dx-head"><h3>The changed rows</h3><span class="dx-hint"></span>{}</div>',
-        NOTHING if found is None else EXPORT_BUTTONS,
-    )
+def _render_kinds(current: str, totals: ChangeTotals) -> Markup:
+    """A choice by kind, where there is more than one."""
+    counts = count_kinds(totals)
+    options = [(kind, name, counts[kind]) for kind, name in _KIND_NAMES.items() if counts[kind]]
+    if len(options) < 3 and not current:
+        return NOTHING
+    return render_segments("kind", current, options, "Which rows")
 
 
 def _render_rows(asked: _Range, found: Rows, pages: Pages) -> Markup:
@@ -145,6 +172,13 @@ def _render_rows(asked: _Range, found: Rows, pages: Pages) -> Markup:
         "CLI": command_line("changes", uri, [str(first), str(last)]),
         "Python": python_line(uri, f"explorer.read_changes(table, {first}, {last})"),
     }
+    if asked.kind:
+        types = list(KINDS[asked.kind])
+        filtered = f'changes.filter(pc.field("_change_type").isin({types!r}))'
+        code = (
+            f"import pyarrow.compute as pc\nchanges = explorer.read_changes(table, {first}, {last})"
+        )
+        commands = {"Python": python_line(uri, f"{code}\n{filtered}")}
     more = html(
         '<p class="dx-muted">These are the first {}; there are more.</p>', format_count(total)
     )
@@ -172,7 +206,8 @@ def _export_totals(_: _Range, totals: ChangeTotals) -> Export:
 
 
 def _export_rows(asked: _Range, found: Rows) -> Export:
-    return rows_export(f"changed-rows-{asked.first}-to-{asked.last}", found)
+    kind = f"-{asked.kind}" if asked.kind else ""
+    return rows_export(f"changed-rows-{asked.first}-to-{asked.last}{kind}", found)
 
 
 def _render_input(asked: _Range, wrong: str = "") -> Markup:
@@ -190,6 +225,7 @@ def _render_input(asked: _Range, wrong: str = "") -> Markup:
     )
 
 
+_KIND_NAMES = {"": "All", "insert": "Inserted", "update": "Updated", "delete": "Deleted"}
 _REACH = html(
     '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="reach" '
     'data-value="">How far the change feed reaches</button></div>'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -332,6 +333,42 @@ def test_rows_stand_side_by_side_with_changed_cells_marked(tmp_path: Path) -> No
     assert "1 row changed, 1 row inserted. Rows are the same by id." in page.html
     assert '<td class="dx-left dx-differs" title="Oslo → Rome">' in page.html
     assert "<del>Oslo</del> <ins>Rome</ins>" in page.html
+
+
+def test_rows_that_differ_are_chosen_by_kind(tmp_path: Path) -> None:
+    feed = Feed(tmp_path / "people", metadata(schemaString=SCHEMA, partitionColumns=["part"]))
+    feed.file("a", id=list(range(40)))
+    feed.file("b", id=list(range(30, 100)))
+    here = {"partitionValues": {"part": "Oslo"}}
+    feed.commit(add("a", **here))
+    feed.commit(remove("a", size=100, **here), add("b", **here))
+    page = Page().open(feed.folder.root, view="compare", version=2, older=1)
+    named = re.findall(r'data-do="rows"[^>]*>([^<]*)<', page.html)
+    assert named == ["All 90", "Inserted 60", "Deleted 30"]
+    page.do("page", "75")
+    assert "76\N{EN DASH}90 of 90 rows" in page.html
+    page.do("rows", "deleted")
+    assert "1\N{EN DASH}25 of 30 rows" in page.html
+    assert 'data-value="deleted" aria-pressed="true"' in page.html
+    assert ('class="dx-deleted"' in page.html, 'class="dx-inserted"' in page.html) == (True, False)
+    page.do("page", "25")
+    assert page.html.count('class="dx-deleted"') == 5
+    for kind in ("changed", "nonsense"):  # there is none
+        page.do("rows", kind)
+        assert "26\N{EN DASH}30 of 30 rows" in page.html
+    page.do("rows", "")
+    assert "1\N{EN DASH}25 of 90 rows" in page.html
+    page.do("rows", "inserted")
+    assert page.html.count('class="dx-inserted"') == 25
+    page.state.select_range(2, 2)
+    page.state.select_range(1, 2)
+    assert 'data-value="" aria-pressed="true">All 90' in page.html
+
+
+def test_rows_of_one_kind_alone_have_no_choice(tmp_path: Path) -> None:
+    page = Page().open(people(tmp_path), view="compare", version=1, older=0)
+    assert "2 rows inserted" in page.html
+    assert 'data-do="rows"' not in page.html
 
 
 def test_rows_lead_and_what_is_the_same_is_said_once(tmp_path: Path) -> None:
