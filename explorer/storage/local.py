@@ -163,7 +163,7 @@ class LocalStore:
     def read_many(self, paths: Iterable[str], limit: int | None = None) -> Iterator[bytes]:
         """One after the other: threads make thousands of tiny reads slower."""
         # a store that reads one in its own way reads many in that way
-        if limit is None and type(self).read is LocalStore.read:
+        if limit is None and type(self).read is _OWN_READ:
             return self._read_whole(paths)
         return (self.read(path, limit) for path in paths)
 
@@ -350,6 +350,9 @@ class LocalStore:
             return os.path.realpath(full)
         except ValueError:  # a NUL character: no such file
             return full
+
+
+_OWN_READ = LocalStore.read
 
 
 def _text(name: str) -> str:

@@ -82,7 +82,7 @@ def test_command_and_page_tell_of_such_changes(
     assert run(["changes", place, "0"]) == 0
     assert " ".join(capsys.readouterr().out.split()).count(TOLD) == 3
     service = TableService(explorer.open_table(place))
-    rows = read_changed_rows(service, 0, 4, UNWATCHED)
+    rows = read_changed_rows(service, 0, 4, "", UNWATCHED)
     assert [TOLD in problem.problem for problem in rows.problems] == [True] * 3
     assert len(rows.rows) == 6
 
