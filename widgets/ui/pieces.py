@@ -10,7 +10,7 @@ from typing import Final
 from explorer.errors import Problem
 from widgets.markup import NOTHING, Markup, esc, html, join
 from widgets.state import Notice
-from widgets.text import UNKNOWN, cut, visible
+from widgets.text import UNKNOWN, cut, format_count, visible
 
 SEVERITY_TONES = {"sound": "good", "note": "none", "warning": "risk", "error": "gone"}
 """The colour of a log without a finding, and of findings by how grave they are."""
@@ -209,7 +209,7 @@ def render_segments(
             value,
             "true" if value == current else "false",
             name,
-            "" if count is None else f" {count:,}",
+            "" if count is None else f" {format_count(count)}",
         )
         for value, name, count in options
     )

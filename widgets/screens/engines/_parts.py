@@ -10,7 +10,7 @@ from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.engines.ask import EngineAnswer
 from widgets.text import UNKNOWN, cut, format_count, format_many
 from widgets.ui.exports import EXPORT_BUTTONS
-from widgets.ui.pieces import render_definitions, render_section
+from widgets.ui.pieces import render_definitions, render_section, render_segments
 from widgets.ui.plan_links import render_plan_link
 from widgets.ui.table import Cell, Column, Row
 
@@ -60,7 +60,7 @@ def render_engines_head(answer: EngineAnswer, verb: Verb, verdict: str) -> Marku
     """The answer first, then what to look at; `verdict` is empty for all."""
     rows = answer.newest
     counts = Counter(row[f"can_{verb}"] for row in rows)
-    verbs = _segments(
+    verbs = render_segments(
         "verb", verb, [("read", "Reading", None), ("write", "Writing", None)], "Reading or writing"
     )
     shown = [("", "all", len(rows)), *((key, _TITLES[key], counts[key]) for key in VERDICTS)]
@@ -77,7 +77,7 @@ def render_engines_head(answer: EngineAnswer, verb: Verb, verdict: str) -> Marku
         _render_used(answer),
         _writers(rows),
         verbs,
-        _segments("verdict", verdict, shown, "Verdict"),
+        render_segments("verdict", verdict, shown, "Verdict"),
         EXPORT_BUTTONS,
     )
 
@@ -118,23 +118,6 @@ def _render_user(row: Mapping[str, Any], answer: EngineAnswer) -> Markup:
         format_count(row["last_version"]),
         told,
     )
-
-
-def _segments(
-    action: str, current: str, options: Sequence[tuple[str, str, int | None]], label: str
-) -> Markup:
-    buttons = join(
-        html(
-            '<button type="button" data-do="{}" data-value="{}" aria-pressed="{}">{}{}</button>',
-            action,
-            key,
-            "true" if key == current else "false",
-            title,
-            "" if count is None else f" {format_count(count)}",
-        )
-        for key, title, count in options
-    )
-    return html('<span class="dx-segments" role="group" aria-label="{}">{}</span>', label, buttons)
 
 
 def build_engine_row(
