@@ -100,6 +100,9 @@ def _rules(older: Described, newer: Described, *, in_one_commit: bool) -> _Rules
     if "none" not in modes:
         return (field_id, field_id), stored
     names = (_name_in_lower_case, _name_in_lower_case)
+    if modes[0] != "none" and modes[1] == "none":
+        # whoever drops mapping rewrites every file under the names that columns have then
+        return (names,) if in_one_commit else (names, stored)
     is_switched_on = modes[0] == "none" and modes[1] != "none" and not in_one_commit
     if is_switched_on and _pairs(older.schema.fields, newer.schema.fields, (stored,)):
         return (stored,)  # under an old name, and another one in files, a column is a new one

@@ -41,7 +41,7 @@ class Parameter:
 
     `check` makes of the value, a list of values where it `repeats`, what the fact takes, and
     raises `InvalidArgumentError` for one that no table can answer. `reads` is what an answer
-    with this parameter reads.
+    with this parameter reads. Without one that `is_for_more` an answer is short by itself.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Parameter:
     repeats: bool = False
     check: Callable[[Any], Any] = _as_it_is
     reads: Reads = "log"
+    is_for_more: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

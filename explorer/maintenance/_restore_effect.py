@@ -236,7 +236,9 @@ def judge_undone(table: Table, target: int, newest: int) -> Verdict:
     if number <= 0:
         return Verdict(guard="commits", outcome="allow", message="No commit is undone.")
     shown = table.history(limit=min(number, _NAMED)).select(["version", "operation", "user_name"])
-    named = [_commit_words(**row) for row in shown.to_pylist() if row["version"] > target]
+    # who commits meanwhile is not part of the plan, which is refused then
+    between = [row for row in shown.to_pylist() if target < row["version"] <= newest]
+    named = [_commit_words(**row) for row in between]
     more = number - len(named)
     words = "; ".join([*named, *([f"{more} more"] if more and named else [])])
     return Verdict(

@@ -20,6 +20,7 @@ from explorer.protocol.features.column_mapping import (
     column_mapping_mode,
     physical_name,
 )
+from explorer.protocol.features.registry import is_supported
 from explorer.protocol.schema import (
     ArrayType,
     DataType,
@@ -56,7 +57,10 @@ def columns_as_in(
     """
     known = matched_columns(older, newer) if columns is None else columns
     mode = _mode(older)
-    if {mode, _mode(newer)} == {"none"}:
+    goes_by_names = {mode, _mode(newer)} == {"none"} and not (
+        is_supported(newer.protocol, "columnMapping") and _has_other_columns(older, newer, known)
+    )
+    if goes_by_names:
         fields = [_as_stored(item, known.get(item.name)) for item in newer.schema.fields]
         protocol, configuration = older.protocol, older.metadata.configuration
     else:
@@ -79,6 +83,17 @@ def columns_as_in(
         configuration=configuration,
     )
     return protocol, metadata
+
+
+def _has_other_columns(
+    older: Described, newer: Described, known: Mapping[str, StructField]
+) -> bool:
+    """Whether a name is that of another column in the older version, as where mapping was on in
+    between."""
+    names = set(older.schema.names)
+    return any(own.name != name for name, own in known.items()) or any(
+        name in names for name in newer.schema.names if name not in known
+    )
 
 
 def _mode(version: Described) -> MappingMode:

@@ -30,4 +30,6 @@ def read_infos(place: str, names: Sequence[str]) -> Iterator[ObjectInfo]:
         found = system.get_file_info([f"{place}/{name}" for name in some])
         for name, info in zip(some, found, strict=True):
             if info.is_file:
-                yield ObjectInfo(name=name, size=info.size, modified_ms=info.mtime_ns // 1_000_000)
+                # Arrow has no time for the nanosecond before 1970
+                modified_ns = -1 if info.mtime_ns is None else info.mtime_ns
+                yield ObjectInfo(name=name, size=info.size, modified_ms=modified_ns // 1_000_000)

@@ -153,8 +153,7 @@ class LocalStore:
                 data = os.read(descriptor, _SMALL_BYTES)
                 if not os.read(descriptor, 1):
                     return data
-                os.lseek(descriptor, 0, os.SEEK_SET)
-                return _read_open(descriptor, None)
+                return _read_again(descriptor)
             finally:
                 os.close(descriptor)
         except (OSError, ValueError) as error:
@@ -171,30 +170,30 @@ class LocalStore:
         """As `read`; each name is looked up in its folder alone, and nothing is called that need
         not be, for a log may be a hundred thousand of these."""
         open_, read, close = os.open, os.read, os.close
-        folder, inside = None, -1
+        folder: str | None = None
+        inside: int | None = None
         try:
             for path in paths:
-                before, _, name = self._full(path).rpartition("/")
+                full = self._full(path)
+                before, _, name = full.rpartition("/")
                 try:
                     if before != folder:
-                        if inside >= 0:
+                        if inside is not None:
                             close(inside)
-                        folder, inside = None, -1
-                        inside = open_(before or "/", _FOLDER)
-                        folder = before
-                    descriptor = open_(name, _READING, dir_fd=inside)
+                        folder, inside = None, None
+                        folder, inside = before, _open_folder(before)
+                    descriptor = open_(full if inside is None else name, _READING, dir_fd=inside)
                     try:
                         data = read(descriptor, _SMALL_BYTES)
                         if read(descriptor, 1):
-                            os.lseek(descriptor, 0, os.SEEK_SET)
-                            data = _read_open(descriptor, None)
+                            data = _read_again(descriptor)
                     finally:
                         close(descriptor)
                 except (OSError, ValueError) as error:
                     raise _told(path, error) from error
                 yield data
         finally:
-            if inside >= 0:
+            if inside is not None:
                 close(inside)
 
     def read_heads(self, folder: str, names: Sequence[str], limit: int) -> Heads:
@@ -446,6 +445,20 @@ def _sync(path: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _open_folder(path: str) -> int | None:
+    """A folder in which names are looked up; None where it may be passed and not be listed."""
+    try:
+        return os.open(path or "/", _FOLDER)
+    except PermissionError:
+        return None
+
+
+def _read_again(descriptor: int) -> bytes:
+    """All of what is larger than it was taken to be."""
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return _read_open(descriptor, None)
 
 
 def _read_open(descriptor: int, limit: int | None) -> bytes:

@@ -21,6 +21,7 @@ from tests.sampling import sample
 from tests.served.conftest import Answer, Server
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 from widgets.served._json_addresses import (
+    USUAL_ROWS,
     answer,
     read_question,
     served_answers,
@@ -141,6 +142,16 @@ def test_addresses_give_of_real_tables_what_the_command_line_prints(
         printed, problems = capsys.readouterr()
         assert without_now(said) == without_now(printed + problems), verb
         assert code == 0 or "error" in json.loads(said), verb
+
+
+def test_advice_is_as_short_as_on_the_command_line_unless_more_is_asked_for() -> None:
+    asked = {"table": [b"/lake/orders"]}
+    question, _ = read_question("advice", asked, ())
+    assert question.limit is None
+    question, _ = read_question("advice", {**asked, "limit": [b"5"]}, ())
+    assert question.limit == 5
+    question, _ = read_question("files", asked, ())
+    assert question.limit == USUAL_ROWS
 
 
 @pytest.mark.parametrize("verb", served_answers())

@@ -288,7 +288,9 @@ def read_question(
         raise _wrong(
             f"The address is incomplete: it lacks {lacking}.", f"It is /api/{name}?{shown}."
         )
-    chosen: dict[str, Any] = {"limit": USUAL_ROWS} if "limit" in taken else {}
+    limit = taken.get("limit")
+    is_long = limit is not None and not limit.is_for_more
+    chosen: dict[str, Any] = {"limit": USUAL_ROWS} if is_long else {}
     for key, values in given.items():
         read = [_parse(key, value, _READ[taken[key].kind]) for value in values]
         chosen[key] = read if taken[key].repeats else read[0]

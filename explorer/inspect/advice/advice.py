@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
@@ -201,7 +201,10 @@ def _step(step: Step) -> Document:
 
 ADVICE: Final = Answer(
     name="advice",
-    parameters=(Parameter(name="files", kind="flag", reads="files"), LIMIT),
+    parameters=(
+        Parameter(name="files", kind="flag", reads="files"),
+        replace(LIMIT, is_for_more=True),
+    ),
     ask=_ask,
     documents=_documents,
 )

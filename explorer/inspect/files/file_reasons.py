@@ -4,7 +4,7 @@ File, Data Files, Deletion Vector File Storage Format, Change Data Files)."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from datetime import datetime
 from typing import Any, Final
 
@@ -73,7 +73,7 @@ def why_here(
     as_numbers = every.column("deletion_timestamp").cast(pa.int64())
     removed = _matching(every.set_column(2, "deletion_timestamp", as_numbers), wanted)
     is_named = bool(live or removed or mentions)
-    namesakes = () if is_named or info is not None else _namesakes(snapshot, every, name)
+    namesakes = () if is_named or info is not None else _namesakes(snapshot, every, {name, file})
     if len(namesakes) == 1:
         return why_here(table, namesakes[0], now=now, progress=progress, cancel=cancel)
     is_unknown = info is not None and not is_named
@@ -92,14 +92,16 @@ def why_here(
     return judge_file(look)
 
 
-def _namesakes(snapshot: Snapshot, removed: pa.Table, name: str) -> tuple[str, ...]:
-    """The paths, as the log has them, of the files in other folders that have a bare name."""
-    if "/" in name:
+def _namesakes(snapshot: Snapshot, removed: pa.Table, names: Set[str]) -> tuple[str, ...]:
+    """The paths, as the log has them, of the files in other folders that have a bare name, as it
+    lies there or as the log has it."""
+    if any("/" in name for name in names):
         return ()
+    forms = names | {encode_path(name) for name in names}
     found: set[str] = set()
     for files in (snapshot.physical_files("add", ["path"]), removed):
         paths = files.column("path")
-        for form in {name, encode_path(name)}:
+        for form in forms:
             found.update(paths.filter(pc.ends_with(paths, f"/{form}")).to_pylist())
     return tuple(sorted(found))
 

@@ -18,6 +18,7 @@ from explorer.inspect.commits.commit_lines import read_commits
 from explorer.log.commits.commit_file import lines_reversed, may_name, parse_action
 from explorer.log.reconcile.small_actions import SmallActions
 from explorer.protocol.features.column_mapping import column_mapping_mode
+from explorer.protocol.features.registry import is_supported
 from explorer.protocol.features.type_widening import is_widening
 from explorer.protocol.filenames import render_commit_name
 from explorer.protocol.schema import StructField, render_type
@@ -121,11 +122,7 @@ class OwnLayouts:
         end = self._end
         matched = matched_columns(state, end)
         left = {item.name for item in state.schema.fields} - {own.name for own in matched.values()}
-        # once mapping has ended, the name of a column may be that of another one in older files
-        is_ended = [
-            column_mapping_mode(one.protocol, one.metadata.configuration) == "none"
-            for one in (state, end)
-        ] == [False, True]
+        is_ended = self._has_ended(version, state)
         if not is_ended and (not left or len(matched) == len(end.schema.fields)):
             return matched
         columns = {item.name: item for item in state.schema.fields}
@@ -136,6 +133,17 @@ class OwnLayouts:
             columns = {new: columns[old] for new, old in step.items() if old in columns}
             before = after
         return columns if is_ended else columns | matched
+
+    def _has_ended(self, version: int, state: TableState) -> bool:
+        """Whether mapping was on at a version or after it and is no more: the name of a column may
+        be that of another one in older files then."""
+        if _maps_columns(self._end):
+            return False
+        if _maps_columns(state):
+            return True
+        return is_supported(self._end.protocol, "columnMapping") and any(
+            _maps_columns(after) for _, after in self._after(version, state)
+        )
 
     def _after(self, version: int, state: TableState) -> list[tuple[int, TableState]]:
         """What the commits after a version put in force; they are read at the first call."""
@@ -150,6 +158,10 @@ class OwnLayouts:
                     before = changed
             self._later = version, found
         return [(at, one) for at, one in self._later[1] if at > version]
+
+
+def _maps_columns(version: Described) -> bool:
+    return column_mapping_mode(version.protocol, version.metadata.configuration) != "none"
 
 
 def _changed(before: TableState | None, version: int, data: bytes) -> TableState | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from explorer.errors import NotFoundError
 from explorer.log.commits.commit_info import monotonic
 from explorer.log.folder.listing import LogListing, build_listing
 from explorer.protocol.filenames import LOG_FOLDER, parse_commit_version, render_commit_path
@@ -13,6 +15,9 @@ from explorer.storage.ports import ReadStore
 
 # what a version costs: two numbers and an entry in each of two dictionaries
 _VERSION_BYTES = 200
+
+# commits beyond what a store lists in one request
+_LONG = 1001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,15 +69,31 @@ class ListedTimes:
             return self._list(store)
 
     def up_to(self, store: ReadStore, version: int) -> TimedListing:
-        """A listing that has the times of `version`, whose commit must be there, and of those
-        before it; listed again where the file of that commit has another time than before."""
-        now = store.stat(render_commit_path(version)).modified_ms
+        """A listing that has the times of `version` and of the commits before it. One of a long
+        log is kept, as long as the file of that commit and the oldest one have the times that they
+        had; a short one is listed each time. Raises `NotFoundError` where the commit is gone."""
         with self._lock:
             held = self._held
-            # another time of the file: the table was created again
-            if held is None or held.modified.get(version) != now:
+            if held is None or not self._holds(store, held, version):
                 held = self._list(store)
-            return held
+        if version not in held.modified:
+            raise NotFoundError(
+                f"The commit of version {version} is no longer in the log.",
+                reason="A log cleanup removed it meanwhile, or the table was deleted.",
+                remedy="Open the table again.",
+            )
+        return held
+
+    def _holds(self, store: ReadStore, held: TimedListing, version: int) -> bool:
+        if len(held.modified) < _LONG or version not in held.modified:
+            return False
+        with contextlib.suppress(NotFoundError):
+            return all(
+                store.stat(render_commit_path(one)).modified_ms == held.modified[one]
+                # the times of commits depend on those before them, back to the oldest
+                for one in (next(iter(held.file_times)), version)
+            )
+        return False
 
     def _list(self, store: ReadStore) -> TimedListing:
         self._held = listed = list_with_times(store)

@@ -14,6 +14,7 @@ from explorer import maintenance
 from explorer.maintenance import Approval, Plan, plan_restore
 from explorer.maintenance import _restore_effect as restore_effect
 from explorer.protocol.vectors.deletion_vectors import build_inline_descriptor, render_descriptor
+from explorer.table.table import Table
 from tests.data_tables import field, mapped, struct
 from tests.tables import FEATURE_PROTOCOL, Action, metadata, vector
 from tests.unit.maintenance.lake import Lake, outcome
@@ -264,3 +265,20 @@ def test_the_commits_that_are_undone_are_named_with_who_made_them(lake: Lake) ->
         "allow",
         "Undoes 1 commit: version 7, WRITE by user7.",
     )
+
+
+def test_a_commit_that_comes_while_a_restore_is_planned_is_not_among_the_undone(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start(lake, lake.add("a", stats=rows(5)))
+    lake.commit(1, [_by("ann", "WRITE"), lake.add("b")], age_days=1)
+    history = Table.history
+
+    def late(table: Table, *given: Any, **named: Any) -> Any:
+        lake.commit(2, [_by("mallory", "MERGE"), lake.add("c")], age_days=1)
+        return history(table, *given, **named)
+
+    monkeypatch.setattr(Table, "history", late)
+    plan = plan_restore(lake.table, 0, clock=lake.clock)
+    (found,) = (verdict for verdict in plan.verdicts if verdict.guard == "commits")
+    assert found.message == "Undoes 1 commit."

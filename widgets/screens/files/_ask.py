@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError
-from explorer.files.events import ADD, REMOVE, read_events
+from explorer.files.events import ADD, read_events
 from explorer.progress import Watch
 from widgets.session.tables import FileDetails, FileQuery, TableService
 from widgets.ui.records import read_records
@@ -22,11 +22,12 @@ FREE_COMMITS = 100
 
 @dataclass(frozen=True, slots=True)
 class OneFile:
-    """One file of a version, by its path."""
+    """One file of a version, by its path, in a table whose newest version is `latest`."""
 
     service: TableService
     version: int
     path: str
+    latest: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +70,11 @@ def read_origin(asked: OneFile, watch: Watch) -> Origin:
     events = read_events(table.store, table.listing(), watch, keep)
     changes = events.table.slice(events.num_base).select(["version", "kind"]).to_pylist()
     version = min((row["version"] for row in changes if row["kind"] == ADD), default=None)
-    if version is not None and events.num_base:
-        # the checkpoint has it: only the commit that it was made after may have written it
-        kinds = {row["kind"] for row in changes if row["version"] == version}
-        if version > events.first or REMOVE in kinds:
-            version = None
+    if events.num_base:  # the checkpoint has it, so that it may be older than all commits
+        version = None
     operation = None if version is None else _operation(asked, version)
+    if operation == "RESTORE" and events.first:  # it was written before, by a commit that is gone
+        version = operation = None
     return Origin(version=version, operation=operation, first=events.first)
 
 

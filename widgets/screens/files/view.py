@@ -197,7 +197,7 @@ def _render_statistics(_: OneFile, facts: FileFacts, __: Pages) -> Markup:
 
 def _offer_origin(asked: OneFile) -> Markup | None:
     """The commits of a short log are read without being asked for."""
-    return None if asked.version < FREE_COMMITS else _ORIGIN_OFFER
+    return None if asked.latest < FREE_COMMITS else _ORIGIN_OFFER
 
 
 def _head(asked: OneFile, _: FileFacts | None) -> Markup:
@@ -245,7 +245,8 @@ def _file(service: TableService, state: PageState) -> OneFile | None:
     """The file that the address names, whichever page of the table it is on."""
     if state.version is None or not state.file:
         return None
-    return OneFile(service, state.version, state.file)
+    latest = state.version if state.latest is None else state.latest
+    return OneFile(service, state.version, state.file, latest)
 
 
 _FILES: Request[_Files, look.FilesPage] = Request(

@@ -10,6 +10,7 @@ import pytest
 import explorer
 import explorer.inspect as look
 from explorer.errors import CancelledError, NotFoundError, StorageError
+from explorer.log.commits import timed_listing
 from explorer.progress import Cancel, Progress
 from explorer.storage.local import LocalStore
 from explorer.storage.ports import ObjectInfo
@@ -231,7 +232,10 @@ class _Listed(LocalStore):
         return super().list_folder(folder)
 
 
-def test_a_log_is_listed_once_for_the_times_of_its_commits(folder: LogFolder) -> None:
+def test_a_long_log_is_listed_once_for_the_times_of_its_commits(
+    folder: LogFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timed_listing, "_LONG", 3)
     folder.time(2, START - 5_000)  # a clock that went back: made monotonic over all before it
     store = _Listed(str(folder.root))
     table = Table(store)

@@ -348,4 +348,9 @@ def test_bare_name_is_looked_for_in_every_folder(lake: Lake) -> None:
         "There is no file c outside of folders; 2 in folders have this name: day=1/c, day=2/c. "
         "Give the path of one."
     )
+    # one whose name on the disk has a percent, by either form
+    lake.commit(2, [lake.add("day=1/g%2520h")], age_days=1)
+    (lake.root / "day=1" / "g%20h").write_bytes(b"PAR1")
+    for name in ("g%20h", "g%2520h"):
+        assert why(lake, name).kind == "live data file"
     assert why(lake, "day=1/e").sentence.startswith("There is no file day=1/e, and nothing in")

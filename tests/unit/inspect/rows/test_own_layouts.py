@@ -7,10 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import explorer
 import explorer.inspect as look
+from explorer.comparison.schema_changes import schema_changes
 from explorer.errors import UnsupportedError
 from tests import data_tables
 from tests.change_feeds import ENABLED, Feed
@@ -279,6 +281,42 @@ def test_values_are_kept_where_mapping_ends_and_files_are_written_anew(tmp_path:
     with pytest.raises(UnsupportedError, match="a column mapping"):
         feed.read(2, 3)
     assert feed.read(2, 2).column("a").to_pylist() == [7]
+
+
+@pytest.mark.rule("mapping-physicalname")
+def test_names_that_moved_while_mapping_was_on_are_followed_where_it_is_off_again(
+    tmp_path: Path,
+) -> None:
+    plain = struct(field("k", "long"), field("b", "long"))
+    feed = Feed(tmp_path / "t", described([], plain, configuration=ENABLED))
+    feed.file("x", k=[1], b=[7])
+    feed.commit(add("x"))
+    mapping = BY_NAME | ENABLED
+    first = struct(mapped("k", 1, "k"), mapped("b", 2, "b"))
+    feed.commit(MAPPING, described([], first, configuration=mapping))
+    feed.file("y", k=[2], b=[8])
+    feed.commit(add("y"))
+    moved = struct(mapped("k", 1, "k"), mapped("d", 2, "b"), mapped("b", 3, "c3"))
+    feed.commit(described([], moved, configuration=mapping))
+    feed.file("z", k=[1, 2], d=[7, 8], b=pa.array([None, None], pa.int64()))
+    columns = struct(field("k", "long"), field("d", "long"), field("b", "long"))
+    gone = [remove("x", dataChange=False), remove("y", dataChange=False)]
+    off = described([], columns, configuration=ENABLED)
+    feed.commit(off, *gone, add("z", dataChange=False))
+    # a commit that drops mapping changes no column and no row
+    table = explorer.open_table(feed.folder.root)
+    newest = table.latest_version()
+    kinds = {found.kind for found in schema_changes(table.snapshot(newest - 1), table.snapshot())}
+    assert kinds == {"column mapping"}
+    differing = look.row_differences(table.snapshot(newest - 1), table.snapshot(), ["k"])
+    assert (differing.after.num_rows, differing.only_in_older) == (0, ())
+    # and then one that adds a column of a name that another one had in files
+    more = struct(*columns["fields"], field("e", "long"))
+    feed.commit(described([], more, configuration=ENABLED))
+    rows = search(feed, "k >= 1").rows.to_pylist()
+    assert [(row["k"], row["d"], row["b"]) for row in rows] == [(1, 7, None), (2, 8, None)]
+    assert search(feed, "d = 7").rows.num_rows == 1
+    assert search(feed, "b = 7").rows.num_rows == 0
 
 
 @pytest.mark.parametrize("is_dropped", [False, True])

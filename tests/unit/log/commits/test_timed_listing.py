@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from explorer.errors import NotFoundError
+from explorer.log.commits import timed_listing
 from explorer.log.commits.timed_listing import ListedTimes
 from explorer.log.folder.listing import list_log
 from explorer.storage.local import LocalStore
@@ -45,6 +47,32 @@ def folder(tmp_path: Path) -> LogFolder:
     return made
 
 
+@pytest.fixture
+def is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred commits are as many as a long log has."""
+    monkeypatch.setattr(timed_listing, "_LONG", 100)
+
+
+def test_a_short_log_is_listed_each_time(folder: LogFolder) -> None:
+    table = Table(LocalStore(str(folder.root)))
+    assert _time(table, 99) == _START + 500_001
+    folder.time(98, _START + 98_000)  # only the time of another commit changes
+    assert _time(table, 99) == _START + 99_000
+
+
+@pytest.mark.usefixtures("is_long")
+def test_a_long_log_without_its_oldest_commit_is_listed_again(folder: LogFolder) -> None:
+    folder.time(0, _START + 700_000)
+    store = LocalStore(str(folder.root))
+    listed = ListedTimes()
+    assert listed.up_to(store, 99).file_times[99] == _START + 700_099
+    (folder.log / f"{0:020}.json").unlink()
+    assert listed.up_to(store, 99).file_times[99] == _START + 500_001
+    with pytest.raises(NotFoundError, match="no longer in the log"):
+        listed.up_to(store, 0)
+
+
+@pytest.mark.usefixtures("is_long")
 def test_a_snapshot_takes_its_time_from_what_was_listed(folder: LogFolder) -> None:
     store = _Counted(str(folder.root))
     table = Table(store)
@@ -58,6 +86,7 @@ def test_a_snapshot_takes_its_time_from_what_was_listed(folder: LogFolder) -> No
     assert store.listed == 2
 
 
+@pytest.mark.usefixtures("is_long")
 def test_what_was_listed_is_not_taken_for_newer_commits_and_another_table(
     folder: LogFolder,
 ) -> None:
@@ -79,6 +108,7 @@ def test_a_commit_that_was_not_listed_is_asked_for_its_time(folder: LogFolder) -
     assert times[97:] == [_START + 97_000, 5, _START + 99_000]
 
 
+@pytest.mark.usefixtures("is_long")
 def test_one_thread_at_a_time_lists(folder: LogFolder) -> None:
     store = _Counted(str(folder.root))
     listed = ListedTimes()

@@ -59,7 +59,7 @@ def test_a_file_is_told_by_logical_names_alone(tmp_path: Path) -> None:
 
 def origin_of(log: LogFolder, path: str, version: int) -> Origin:
     service = TableService(explorer.open_table(log.root))
-    return read_origin(OneFile(service, version, path), UNWATCHED)
+    return read_origin(OneFile(service, version, path, version), UNWATCHED)
 
 
 def test_a_file_leads_to_the_commit_that_wrote_it_and_not_to_those_that_added_it_again(
@@ -120,10 +120,32 @@ def test_the_commits_of_a_long_log_are_read_when_they_are_asked_for(
     log.commit(0, [PROTOCOL, metadata(), add("a.parquet")])
     log.commit(1, [add("b.parquet")])
     monkeypatch.setattr(widgets.screens.files.view, "FREE_COMMITS", 1)
-    page = Page().open(log.root, view="files", file="b.parquet")
+    # by the length of the log, whichever version is looked at
+    page = Page().open(log.root, view="files", file="a.parquet", version=0)
+    assert page.state.version == 0
     assert "Written by" not in page.html
     page.do("origin")
-    assert 'data-do="commit" data-value="1"' in page.html
+    assert 'data-do="commit" data-value="0"' in page.html
+
+
+def test_a_file_that_a_shortened_log_restores_is_not_told_to_be_of_that_commit(
+    tmp_path: Path,
+) -> None:
+    log = LogFolder(tmp_path / "t")
+    log.commit(0, [PROTOCOL, metadata(), add("a.parquet"), add("b.parquet")])
+    log.commit(1, [remove("a.parquet")])
+    log.checkpoint(1, [PROTOCOL, metadata(), add("b.parquet")])
+    log.commit(2, [{"commitInfo": {"operation": "RESTORE"}}, add("a.parquet")])
+    log.checkpoint(2, [PROTOCOL, metadata(), add("a.parquet"), add("b.parquet")])
+    log.hint(2)
+    log.commit(3, [add("c.parquet")])
+    assert origin_of(log, "a.parquet", 3).version == 0
+    (log.root / "_delta_log" / f"{0:020}.json").unlink()
+    assert origin_of(log, "a.parquet", 3).version is None
+    (log.root / "_delta_log" / f"{1:020}.json").unlink()
+    (log.root / "_delta_log" / f"{1:020}.checkpoint.parquet").unlink()
+    assert origin_of(log, "a.parquet", 3).version is None
+    assert origin_of(log, "c.parquet", 3).version == 3
 
 
 def test_a_file_with_a_vector_leads_to_the_rows_that_it_hides(tmp_path: Path) -> None:
