@@ -129,7 +129,7 @@ def build_summary_row(summary: Any, now: datetime) -> Row:
         action="choose",
         value=summary.shown,
         cells=(
-            Cell(text=cut(summary.name, 60), title=summary.shown),
+            Cell(text=cut(summary.name, 44), title=summary.shown),
             _health(summary),
             _figure(summary.files_saved, format_count, missing),
             Cell(text=format_age(when, now) if when else missing, muted=when is None,
