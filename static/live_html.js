@@ -330,7 +330,8 @@ const change_zone = () => {
   try { localStorage.setItem(LOCAL_KEY, wants_local() ? "0" : "1") } catch { return }
   window.dispatchEvent(new Event(ZONE_CHANGED))
 }
-globalThis.dxClock = {is_local: wants_local, change: change_zone, changed: ZONE_CHANGED}  // see page_tools.js
+const said_now = (text) => wants_local() ? localized(text) : text
+globalThis.dxClock = {is_local: wants_local, change: change_zone, changed: ZONE_CHANGED, said: said_now}  // see page_tools.js, and tooltips of plots
 
 // -------------------------------------------------------------- names while one types
 

@@ -90,3 +90,29 @@ def test_what_only_looks_like_an_instant_stays_as_it_is_written(
         }"""
     )
     expect(far.locator(".dx-written")).to_have_text("2026-10-19 09:56 UTC")
+
+
+def test_tooltips_of_plots_follow(far: Page, server: Server, shop: Path) -> None:
+    far.goto(server.address(table=str(shop), view="timeline"))
+    plot = far.get_by_role("img", name="Commits over the whole log")
+    expect(plot.locator("canvas").first).to_be_visible()
+    box = plot.bounding_box()
+    assert box is not None
+    told = far.locator(".bk-Tooltip")
+
+    def point() -> str:
+        """What is told of a bar, as soon as one is met."""
+        for share in range(30, 70, 4):
+            for beside in (0, 1):
+                across = box["x"] + box["width"] * share / 100 + beside
+                far.mouse.move(across, box["y"] + box["height"] * 0.55)
+            far.wait_for_timeout(150)
+            if told.count():
+                said: str = told.first.evaluate("(box) => (box.shadowRoot ?? box).textContent")
+                if "Commits" in said:
+                    return said
+        return ""
+
+    assert " UTC to " in point()
+    far.get_by_role("button", name="UTC", exact=True).click()
+    assert " UTC+05:30 to " in point()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import floor, log2, log10
 from typing import Any
@@ -14,12 +14,14 @@ from bokeh.models import (
     BoxInteractionHandles,
     CDSView,
     ColumnDataSource,
+    CustomJSHover,
     CustomJSTickFormatter,
     DatetimeTicker,
     DatetimeTickFormatter,
     Filter,
     Glyph,
     GlyphRenderer,
+    HoverTool,
     InlineStyleSheet,
     LabelingPolicy,
     LinearScale,
@@ -79,6 +81,11 @@ def build_tooltip(palette: Palette, *lines: tuple[str, str], title: str = "") ->
     )
 
 
+def _follow_clock() -> CustomJSHover:
+    """How a tooltip says times: in the zone that the reader has chosen, see `live_html.js`."""
+    return CustomJSHover(code="return globalThis.dxClock?.said(`${value}`) ?? `${value}`")
+
+
 def _dress_tooltips(palette: Palette) -> InlineStyleSheet:
     """The ground of tooltips in the colours of the theme."""
     return InlineStyleSheet(
@@ -109,6 +116,17 @@ class Shared:
     """Of a box that is as high as its plot."""
 
     every: Filter = field(default_factory=AllIndices)
+    clock: CustomJSHover = field(default_factory=_follow_clock)
+
+    def build_hover(self, told: str, drawn: Sequence[GlyphRenderer], **options: Any) -> HoverTool:
+        """What is told of what is `drawn` where one points at it, see `build_tooltip`."""
+        times = "@when"
+        return HoverTool(
+            renderers=[*drawn],
+            tooltips=told.replace(times, f"{times}{{custom}}"),
+            formatters={times: self.clock} if times in told else {},
+            **options,
+        )
 
     def build_source(self) -> ColumnDataSource:
         """An empty source."""

@@ -17,7 +17,6 @@ from bokeh.models import (
     FactorRange,
     FixedTicker,
     GlyphRenderer,
-    HoverTool,
     NumeralTickFormatter,
     PanTool,
     Quad,
@@ -355,7 +354,7 @@ def _live_figure(
     below = Quad(left="x", right="until", bottom=0, top="y", fill_alpha=0, line_alpha=0)
     steps = shared.add(plot, source, below)
     told = build_tooltip(palette, ("From", "@when"), title=f"{_NAMES[measure]} @amount")
-    plot.add_tools(HoverTool(renderers=[steps], tooltips=told, mode="vline"))
+    plot.add_tools(shared.build_hover(told, [steps], mode="vline"))
     return plot
 
 
@@ -379,7 +378,7 @@ def _flow_figure(
         bars.append(shared.add(plot, source, bar))
     # of both sides one tooltip, wherever above or below the bar one points
     told = build_tooltip(palette, ("Added", "@plus"), ("Removed", "@minus"), title="@when")
-    plot.add_tools(HoverTool(renderers=bars[:1], tooltips=told, mode="vline"))
+    plot.add_tools(shared.build_hover(told, bars[:1], mode="vline"))
     return plot
 
 
@@ -452,7 +451,7 @@ def _add_tools(
         brush,
         WheelZoomTool(dimensions="width", modifiers="ctrl"),
         TapTool(renderers=[marks]),
-        *(HoverTool(renderers=[drawn], tooltips=tips) for drawn, tips in told.items()),
+        *(shared.build_hover(tips, [drawn]) for drawn, tips in told.items()),
     )
     plot.toolbar.active_drag = brush
 
@@ -476,7 +475,7 @@ def _overview_figure(
     )  # fmt: skip
     bars = shared.add(plot, source, bar)
     told = build_tooltip(palette, ("Commits", "@count"), title="@when")
-    plot.add_tools(HoverTool(renderers=[bars], tooltips=told, mode="vline"))
+    plot.add_tools(shared.build_hover(told, [bars], mode="vline"))
     tool = RangeTool(x_range=x_range)
     tool.overlay.update(
         fill_color=palette.accent, fill_alpha=0.16, line_color=palette.accent, line_alpha=0.4,
