@@ -467,7 +467,8 @@ def row_sentence(found: RowHistory) -> str:
         text = "; ".join(_event(row) for row in shown)
         text = f"{text[:1].upper()}{text[1:]}."
         if len(rows) > _SHOWN:
-            text = f"Matching rows changed in {len(rows):,} versions. First and last: {text}"
+            number = f"{len(rows):,}"
+            text = f"Matching rows changed in {number} versions. The first and the last two: {text}"
         if found.at_start is not None and found.at_start.num_rows:
             text += f" {_rows(found.at_start.num_rows)} matched before, in version "
             text += f"{found.first - 1}."

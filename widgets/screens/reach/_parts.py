@@ -371,7 +371,7 @@ def reason_facts(found: Any) -> list[tuple[str, str]]:
 
 
 def _from(moment: datetime | None) -> str:
-    return "not while this holds" if moment is None else format_time(moment)
+    return "it is kept" if moment is None else format_time(moment)
 
 
 def build_size_row(row: Mapping[str, Any], total: int) -> Row:

@@ -143,16 +143,24 @@ def build_summary_row(summary: Any, now: datetime) -> Row:
 
 
 def sum_up(summaries: Sequence[Any]) -> str:
-    """`12 tables: 1 cannot be read, 2 with errors, 3 with warnings.`"""
+    """`12 tables: 1 cannot be read, 2 with errors, 3 with warnings, 4 with notes.`"""
     counted = {
         "cannot be read": sum(one.problem is not None for one in summaries),
         "with errors": sum(one.severity == "error" for one in summaries),
         "with warnings": sum(one.severity == "warning" for one in summaries),
+        "with notes": sum(_has_notes_alone(one) for one in summaries),
         "not looked at yet": sum(one.is_waiting for one in summaries),
     }
     said = [f"{format_count(count)} {what}" for what, count in counted.items() if count]
     noun = "table" if len(summaries) == 1 else "tables"
     return f"{format_count(len(summaries))} {noun}: {', '.join(said) or 'nothing is wrong'}."
+
+
+def _has_notes_alone(summary: Any) -> bool:
+    is_known = summary.problem is None and not summary.is_waiting
+    return is_known and (
+        summary.severity == "note" or (summary.severity is None and bool(summary.findings))
+    )
 
 
 def _figure(value: int | None, render: Callable[[int], str], missing: str) -> Cell:
