@@ -21,9 +21,10 @@ def without_collector() -> Iterator[None]:
             gc.enable()
 
 
-_OBJECTS_BETWEEN = 20_000
-"""New objects between two searches: a request makes some hundred, which are gone with it, and with
-Python's 700 a sixth of the processor's time goes into looking them through."""
+OBJECTS_BETWEEN_SEARCHES = 20_000
+"""New objects between two searches. With Python's 700 what a request makes, some hundred that are
+gone with it, takes a sixth of the processor's time to be looked through, and a hundred modules that
+a command line imports are looked through a hundred times."""
 
 
 class _Longer:
@@ -40,14 +41,14 @@ class _Longer:
             if self._wanted_by == 1:
                 self._before = gc.get_threshold()
                 # 0 is never, as the process wanted it
-                if 0 < self._before[0] < _OBJECTS_BETWEEN:
-                    gc.set_threshold(_OBJECTS_BETWEEN, *self._before[1:])
+                if 0 < self._before[0] < OBJECTS_BETWEEN_SEARCHES:
+                    gc.set_threshold(OBJECTS_BETWEEN_SEARCHES, *self._before[1:])
 
     def end(self) -> None:
         with self._lock:
             self._wanted_by -= 1
             # what the process has set meanwhile stays
-            if not self._wanted_by and gc.get_threshold()[0] == _OBJECTS_BETWEEN:
+            if not self._wanted_by and gc.get_threshold()[0] == OBJECTS_BETWEEN_SEARCHES:
                 gc.set_threshold(*self._before)
 
 

@@ -27,20 +27,17 @@ from explorer.cli.printing.failures import (
 )
 from explorer.cli.printing.terminal import escape_unencodable_output, ignore_closed_pipe
 from explorer.cli.verbs import VERB_NAMES, build_app, build_list_app
+from explorer.cycle_collector import OBJECTS_BETWEEN_SEARCHES
 from explorer.errors import DeltaError
 
 _PROGRAM = "delta-explorer"
 _INTERRUPTED = 130
 """What typer answers for an interrupt that it caught itself."""
 
-_OBJECTS_BETWEEN_LOOKS = 20_000
-"""New objects after which Python looks for garbage: a line imports a hundred modules, which make
-many and leave none, and with Python's 700 they are looked through a hundred times."""
-
 
 def main() -> None:
     """Run the command line with the arguments of the process, and exit."""
-    gc.set_threshold(_OBJECTS_BETWEEN_LOOKS, *gc.get_threshold()[1:])
+    gc.set_threshold(OBJECTS_BETWEEN_SEARCHES, *gc.get_threshold()[1:])
     escape_unencodable_output()
     code = run(sys.argv[1:])
     with ignore_closed_pipe():
