@@ -19,7 +19,7 @@ from widgets.session.tables import TableService
 FIRST_WINDOW = 100
 """A screen of commits, there at once even from a slow store."""
 
-LARGEST_WINDOW = 20_000
+SLOW_WINDOW = 20_000
 """Commits that are read before they are drawn, where that takes `WINDOW_SECONDS` or more."""
 
 WINDOW_SECONDS = 2.0
@@ -58,7 +58,7 @@ def plan_windows(
         start, began = max(0, end - size), clock()
         yield commits[start], commits[end - 1]
         quick = int(size * WINDOW_SECONDS / max(clock() - began, 1e-3))
-        end, size = start, min(size * 10, max(quick, LARGEST_WINDOW))
+        end, size = start, min(size * 10, max(quick, SLOW_WINDOW))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

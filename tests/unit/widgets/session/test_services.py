@@ -23,7 +23,7 @@ from explorer.progress import Cancel, Progress, Watch
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 from widgets.screens.timeline._ask import (
     FIRST_WINDOW,
-    LARGEST_WINDOW,
+    SLOW_WINDOW,
     Listener,
     plan_windows,
     read_history,
@@ -195,7 +195,7 @@ def test_windows_are_as_large_as_can_be_read_in_two_seconds(rate: float, sizes: 
     for first, last in plan_windows(range(200_000), lambda: sum(found) / rate):
         found.append(last - first + 1)
     assert found == sizes
-    assert LARGEST_WINDOW == 20_000
+    assert SLOW_WINDOW == 20_000
 
 
 def read(service: TableService, **options: Any) -> list[Any]:
