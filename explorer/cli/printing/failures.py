@@ -3,6 +3,7 @@ standard error, as text or as JSON, and an exit code; never a traceback."""
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -62,21 +63,15 @@ def _line(text: str | None) -> str:
     return printable(text or "", limit=2000)
 
 
-_ODD_WORDS = {
-    "Input should be a valid integer, unable to parse string as an integer": "It must be a whole "
-    "number.",
-    "Input should be ": "It must be ",
-}
-"""What the parser of arguments says, which speaks of inputs and strings."""
+_NOT_WHOLE = re.compile(r"is not a valid int(eger)?( range)?\b")
+"""What the parser of arguments says of a text where a whole number is asked for."""
 
 
 def describe_usage(message: str) -> Fields:
     """The fields of an error in how the command was called."""
-    for odd, plain in _ODD_WORDS.items():
-        message = message.replace(odd, plain)
     return {
         "kind": "invalid_argument",
-        "problem": message,
+        "problem": _NOT_WHOLE.sub("is not a whole number", message),
         "reason": "The command was not called as its help says.",
         "remedy": "Run delta-explorer --help, or delta-explorer VERB --help.",
         "spec": None,

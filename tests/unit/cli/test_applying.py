@@ -248,7 +248,7 @@ def test_lists_without_an_entry_say_so(command: Command, tmp_path: Path) -> None
     ("arguments", "says"),
     [
         (["set", "a=1", "a=2"], "The property a is given twice."),
-        (["compact-log", "--from", "x"], "Invalid value for '--from': It must be a whole number."),
+        (["compact-log", "--from", "x"], "Invalid value for '--from': 'x' is not a whole number."),
         (["compact-log", "--to", "0"], "Name the first version too (--from)."),
         (["compact-log", "--from", "2", "--to", "2"], "Version 2 alone cannot be compacted."),
         (["restore", "--timestamp", "2026-11-20"], "Write 2026-11-20T00:00:00Z for UTC"),
