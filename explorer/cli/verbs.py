@@ -23,7 +23,7 @@ name, and the first line of its help."""
 _VERBS: Final[Mapping[Group, Mapping[str, _Home]]] = {
     "Look at a table": {
         "inspect": (
-            "looking.table_verbs",
+            "looking.inspect_verb",
             "inspect",
             "Version, protocol, features, files, rows and problems.",
         ),

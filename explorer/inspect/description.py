@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from explorer.errors import CorruptLogError, DeltaError, Problem, UnsupportedError
 from explorer.inspect.answer import MOMENT, Answer
-from explorer.inspect.health.version_checksum import validate_checksum
 from explorer.inspect.table_features.feature_states import (
     FeatureFacts,
     facts_of_snapshot,
@@ -19,7 +18,6 @@ from explorer.inspect.table_features.rule_rows import NAMES as RULE_NAMES
 from explorer.inspect.table_features.rule_rows import Rules, rule_rows
 from explorer.inspect.table_features.table_rules import validate_table
 from explorer.log.few_files import count_few
-from explorer.log.folder.last_checkpoint import validate_hint
 from explorer.log.folder.segment import LogSegment, build_segment, newest_named
 from explorer.log.load import LoadedVersion
 from explorer.progress import Cancel, ProgressCallback, Watch
@@ -85,10 +83,7 @@ def _describe_snapshot(
     # read before the problems: looking at the files may find some
     figures = {name: getattr(snapshot, name) for name in _FIGURES}
     sizes = _file_sizes(snapshot)
-    side_files = [
-        *validate_checksum(table.store, snapshot),
-        *validate_hint(table.store, table.listing()),
-    ]
+    side_files = _contradicting_side_files(table, snapshot)
     timestamp, unreadable = _time_of(snapshot)
     schema, contradictions = _contradictions(protocol, metadata)
     rules = Rules(
@@ -121,6 +116,23 @@ def _describe_snapshot(
             ]
         ),
     }
+
+
+def _contradicting_side_files(table: Table, snapshot: Snapshot) -> list[Problem]:
+    """What the checksum of the version and the hint to the newest checkpoint say otherwise than
+    the log; many a log has neither, and what reads them is imported for those that have."""
+    found: list[Problem] = []
+    if snapshot.version in snapshot.loaded.listing.checksums:
+        from explorer.inspect.health.version_checksum import (  # noqa: PLC0415  # see above
+            validate_checksum,
+        )
+
+        found += validate_checksum(table.store, snapshot)
+    if (listing := table.listing()).has_last_checkpoint:
+        from explorer.log.folder.last_checkpoint import validate_hint  # noqa: PLC0415  # see above
+
+        found += validate_hint(table.store, listing)
+    return found
 
 
 def _time_of(snapshot: Snapshot) -> tuple[datetime | None, list[Problem]]:

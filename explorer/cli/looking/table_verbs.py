@@ -1,12 +1,11 @@
-"""The verbs `inspect`, `history`, `files`, `features` and `log`.
+"""The verbs `history`, `files`, `features` and `log`.
 
 Each asks `explorer.answers` for its fact, and prints the documents of it or a listing for people.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -23,7 +22,6 @@ from explorer.cli.arguments.options import (
     Version,
 )
 from explorer.cli.printing import answer_printing
-from explorer.cli.printing.failures import EXIT_PROBLEM, report_as_json, report_as_text
 from explorer.cli.printing.terminal import show_progress
 
 SortBy = Annotated[
@@ -57,43 +55,6 @@ Since = Annotated[
 Contains = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Only files with this text in the path.")
 ]
-
-
-def inspect(
-    uri: Uri,
-    *,
-    version: Version = None,
-    timestamp: Timestamp = None,
-    option: StorageOptions = None,
-    as_json: AsJson = False,
-) -> None:
-    """Version, protocol, features, files, rows and problems.
-
-    Where the newest version cannot be read, the newest that can be is shown below the error, and
-    the exit code is 1.
-
-    Example: delta-explorer inspect s3://bucket/orders --version 12 --option anon=true
-    """
-    given = {"version": version, "timestamp": timestamp}
-    question, document = ask("inspect", (uri, option), given)
-    # a script must not take an older version for the newest one
-    is_older = document["unreadable_version"] is not None
-    if is_older:
-        _report_unreadable(document, as_json=as_json)
-    if as_json:
-        print_answer(question, document)
-    else:
-        told = document["problems"][1:] if is_older else document["problems"]
-        answer_printing.print_inspect({**document, "problems": told})
-    if is_older:
-        raise typer.Exit(EXIT_PROBLEM)
-
-
-def _report_unreadable(document: Mapping[str, Any], *, as_json: bool) -> None:
-    """Why the newest version is not the one that is shown, on standard error."""
-    error = {key: text for key, text in document["problems"][0].items() if key != "place"}
-    report = report_as_json if as_json else report_as_text
-    report(error)
 
 
 def history(  # noqa: PLR0913  # the options of a command

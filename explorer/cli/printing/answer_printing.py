@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from explorer.cli.printing._description_listing import list_description
 from explorer.cli.printing._frame_listings import (
     list_features,
     list_fields,
@@ -23,11 +21,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from explorer.inspect.files.file_pages import FilesPage
-
-
-def print_inspect(document: Mapping[str, Any]) -> None:
-    """The document of `describe`."""
-    list_description(build_console(sys.stdout), document)
 
 
 def print_history(figures: pa.Table, history: pa.Table, total: int) -> None:

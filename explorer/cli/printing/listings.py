@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -19,6 +20,9 @@ from explorer.cli.printing.wording import UNKNOWN, printable
 from explorer.protocol.values.utc_times import render_times
 
 Row = Mapping[str, Any]
+
+Spans = Sequence[tuple[str, str]]
+"""A line: texts, each with its style."""
 
 _GAP = 2
 """Blanks between columns."""
@@ -144,6 +148,30 @@ def print_grid(console: Console, grid: Grid) -> None:
         console.print(grid)
     for text in captured.get().splitlines():
         console.out(text.rstrip(), highlight=False)
+
+
+def print_facts(
+    console: Console, lines: Sequence[Spans], facts: Sequence[tuple[str, Spans]]
+) -> None:
+    """Lines, and below them a label and a value in each row; what is too long is folded.
+
+    A first span of blanks is an indent, which the folded lines keep.
+    """
+    for line in lines:
+        console.print(_line(line))
+    grid = Grid.grid(padding=(0, 2), pad_edge=False)
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, value in facts:
+        grid.add_row(Text(label), Text.assemble(*value))
+    print_grid(console, grid)
+
+
+def _line(spans: Spans) -> Text | Padding:
+    indent = spans[0][0]
+    if indent.strip():
+        return Text.assemble(*spans)
+    return Padding(Text.assemble(*spans[1:]), (0, 0, 0, len(indent)), expand=False)
 
 
 def print_note(console: Console, text: str) -> None:

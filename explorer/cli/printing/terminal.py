@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from explorer.progress import Progress, ProgressCallback
 
@@ -17,6 +17,16 @@ if TYPE_CHECKING:
 
 _PATIENCE_SECONDS = 0.4
 """Work that is done by then shows no bar: one that flashes up says nothing."""
+
+
+_ASKS_FOR_A_TERMINAL = frozenset({"COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE"})
+"""With one of these in the environment Rich writes into a pipe as onto a terminal, or cuts to a
+width."""
+
+
+def is_looked_at(stream: TextIO) -> bool:
+    """Whether colours and the width of a screen matter to what is written there."""
+    return stream.isatty() or not _ASKS_FOR_A_TERMINAL.isdisjoint(os.environ)
 
 
 def escape_unencodable_output() -> None:

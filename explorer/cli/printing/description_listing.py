@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TextIO
 
-from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table as Grid
-from rich.text import Text
-
-from explorer.cli.printing.listings import print_grid
+from explorer.cli.printing.terminal import is_looked_at
 from explorer.cli.printing.wording import UNKNOWN, printable, render_count, render_size, render_time
 from explorer.table.counts import count
 
@@ -20,54 +15,71 @@ _MAX_RULES = 12
 _NAME_LIMIT = 120
 _PROBLEM_LIMIT = 2000
 
+INDENT = "  "
+"""Before what belongs to the line above."""
+
 Document = Mapping[str, Any]
 
-
-def list_description(console: Console, document: Document) -> None:
-    """The document of `explorer.inspect.describe` on a terminal."""
-    console.print(_title(document))
-    print_problems(console, document["problems"])
-    grid = Grid.grid(padding=(0, 2), pad_edge=False)
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for label, value in _facts(document):
-        grid.add_row(Text(label), value)
-    print_grid(console, grid)
+Spans = list[tuple[str, str]]
+"""A line: texts, each with its style, in the words of Rich."""
 
 
-def print_problems(console: Console, problems: Sequence[Document]) -> None:
+def list_description(stream: TextIO, document: Document) -> None:
+    """The document of `explorer.inspect.describe`, with colours where somebody looks."""
+    title, problems = _title(document), list(_problems(document["problems"]))
+    facts = list(_facts(document))
+    if is_looked_at(stream):
+        # it takes longer to import than a small table to describe, and a pipe shows no colours
+        from explorer.cli.printing.consoles import build_console  # noqa: PLC0415
+        from explorer.cli.printing.listings import print_facts  # noqa: PLC0415
+
+        print_facts(build_console(stream), [title, *problems], facts)
+        return
+    width = max(len(label) for label, _ in facts)
+    stream.writelines(plain(line).rstrip() + "\n" for line in (title, *problems))
+    stream.writelines(f"{label:<{width}}  {plain(value)}".rstrip() + "\n" for label, value in facts)
+
+
+def plain(spans: Spans) -> str:
+    """The text alone."""
+    return "".join(text for text, _ in spans)
+
+
+def _problems(problems: Sequence[Document]) -> Iterator[Spans]:
     """Each problem with its place, its reason and its remedy."""
     for problem in problems:
         place = f" ({problem['place']})" if problem.get("place") else ""
         text = printable(problem["problem"] + place, _PROBLEM_LIMIT)
-        console.print(Text.assemble(("! ", "bold yellow"), (text, "yellow")))
+        yield [("! ", "bold yellow"), (text, "yellow")]
         for key in ("reason", "remedy"):
-            detail = Text(printable(problem[key], _PROBLEM_LIMIT), style="dim")
-            console.print(Padding(detail, (0, 0, 0, 2), expand=False))
+            yield [(INDENT, ""), (printable(problem[key], _PROBLEM_LIMIT), "dim")]
 
 
-def _title(document: Document) -> Text:
+def _title(document: Document) -> Spans:
     name = document["metadata"].get("name") if document["metadata"] else None
-    uri = Text(_safe(document["uri"]), style="dim" if name else "bold")
-    return Text.assemble((_safe(name), "bold"), "  ", uri) if name else uri
+    uri = (_safe(document["uri"]), "dim" if name else "bold")
+    return [(_safe(name), "bold"), ("  ", ""), uri] if name else [uri]
 
 
-def _facts(document: Document) -> Iterator[tuple[str, Text]]:
+def _facts(document: Document) -> Iterator[tuple[str, Spans]]:
     version = render_count(document["version"])
     if (newer := document["unreadable_version"]) is not None:
         version += f", the newest that can be read; the log names version {render_count(newer)}"
     behind = "   published; the catalog may have newer versions"
     time = _time(document["timestamp"])
-    yield "version", Text(f"{version}   {time}{behind if document['may_be_behind'] else ''}")
-    yield "protocol", Text(_protocol(document["protocol"]))
+    yield "version", _span(f"{version}   {time}{behind if document['may_be_behind'] else ''}")
+    yield "protocol", _span(_protocol(document["protocol"]))
     yield "features", _features(document["features"])
     if document["metadata"]:
         partitions = document["metadata"]["partition_columns"]
-        yield "partitioned by", Text(", ".join(map(_safe, partitions)) if partitions else "nothing")
-    yield "files", Text(_files(document))
-    yield "rows", Text(_rows(document))
-    yield "tombstones", Text(render_count(document["num_tombstones"]))
-    yield "checkpoint", Text(_checkpoint(document))
+        yield (
+            "partitioned by",
+            _span(", ".join(map(_safe, partitions)) if partitions else "nothing"),
+        )
+    yield "files", _span(_files(document))
+    yield "rows", _span(_rows(document))
+    yield "tombstones", _span(render_count(document["num_tombstones"]))
+    yield "checkpoint", _span(_checkpoint(document))
     yield from _rules(document.get("rules") or ())
     if document["metadata"]:
         yield from _properties(document["metadata"]["configuration"])
@@ -79,14 +91,17 @@ def _protocol(protocol: Document | None) -> str:
     return f"reader {protocol['min_reader_version']}, writer {protocol['min_writer_version']}"
 
 
-def _features(features: Mapping[str, Document]) -> Text:
-    supported = [name for name in sorted(features) if features[name]["supported"]]
-    text = Text()
-    for name in supported:
-        text.append(", " if text else "")
-        text.append(_safe(name), style="green" if features[name]["active"] else "")
-        text.append(" (active)" if features[name]["active"] else "", style="green")
-    return text or Text("none")
+def _features(features: Mapping[str, Document]) -> Spans:
+    spans: Spans = []
+    for name in sorted(features):
+        if not features[name]["supported"]:
+            continue
+        spans.append((", " if spans else "", ""))
+        if features[name]["active"]:
+            spans.append((f"{_safe(name)} (active)", "green"))
+        else:
+            spans.append((_safe(name), ""))
+    return spans or [("none", "")]
 
 
 def _files(document: Document) -> str:
@@ -123,16 +138,16 @@ def _checkpoint(document: Document) -> str:
     return f"version {render_count(checkpoint['version'])} ({checkpoint['kind']}), {since} since"
 
 
-def _properties(configuration: Mapping[str, str]) -> Iterator[tuple[str, Text]]:
+def _properties(configuration: Mapping[str, str]) -> Iterator[tuple[str, Spans]]:
     label = "properties"
     for key in sorted(configuration)[:_MAX_PROPERTIES]:
-        yield label, Text(f"{_safe(key)} = {_safe(configuration[key])}")
+        yield label, _span(f"{_safe(key)} = {_safe(configuration[key])}")
         label = ""
     if len(configuration) > _MAX_PROPERTIES:
-        yield "", Text(f"and {len(configuration) - _MAX_PROPERTIES} more (--json shows them)")
+        yield "", _span(f"and {len(configuration) - _MAX_PROPERTIES} more (--json shows them)")
 
 
-def _rules(rules: Sequence[Document]) -> Iterator[tuple[str, Text]]:
+def _rules(rules: Sequence[Document]) -> Iterator[tuple[str, Spans]]:
     label = "write rules"
     for rule in rules[:_MAX_RULES]:
         parts = (rule["rule"], rule["name"], rule["column"], rule["text"])
@@ -142,16 +157,20 @@ def _rules(rules: Sequence[Document]) -> Iterator[tuple[str, Text]]:
             text += f" (highest id {render_count(mark)})"
         if not rule["binds"]:
             text += " (has no effect: the protocol does not support it)"
-        yield label, Text(text)
+        yield label, _span(text)
         label = ""
     if len(rules) > _MAX_RULES:
-        yield "", Text(f"and {len(rules) - _MAX_RULES} more (--json shows them)")
+        yield "", _span(f"and {len(rules) - _MAX_RULES} more (--json shows them)")
 
 
 def _time(timestamp: str | None) -> str:
     if timestamp is None:
         return "at an unknown time"
     return render_time(datetime.fromisoformat(timestamp))
+
+
+def _span(text: str) -> Spans:
+    return [(text, "")]
 
 
 def _safe(text: str) -> str:
