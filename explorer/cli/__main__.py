@@ -1,6 +1,18 @@
-"""`python -m explorer.cli`, the same as the command `delta-explorer`."""
+"""The command `delta-explorer`, the same as `python -m explorer.cli`."""
 
-from explorer.cli.main import main
+import gc
+
+from explorer.cycle_collector import OBJECTS_BETWEEN_SEARCHES
+
+
+def main() -> None:
+    """Run the command line with the arguments of the process, and exit."""
+    # before the imports, whose objects would be looked through some twenty times
+    gc.set_threshold(OBJECTS_BETWEEN_SEARCHES, *gc.get_threshold()[1:])
+    from explorer.cli.main import main as run  # noqa: PLC0415  # see above
+
+    run()
+
 
 if __name__ == "__main__":
     main()

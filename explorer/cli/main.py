@@ -27,7 +27,6 @@ from explorer.cli.printing.failures import (
 )
 from explorer.cli.printing.terminal import escape_unencodable_output, ignore_closed_pipe
 from explorer.cli.verbs import VERB_NAMES, build_app, build_list_app
-from explorer.cycle_collector import OBJECTS_BETWEEN_SEARCHES
 from explorer.errors import DeltaError
 
 _PROGRAM = "delta-explorer"
@@ -37,7 +36,6 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line with the arguments of the process, and exit."""
-    gc.set_threshold(OBJECTS_BETWEEN_SEARCHES, *gc.get_threshold()[1:])
     escape_unencodable_output()
     code = run(sys.argv[1:])
     with ignore_closed_pipe():
