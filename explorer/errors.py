@@ -8,8 +8,10 @@ on"; a table that is merely wrong is described by `Problem` values instead.
 from __future__ import annotations
 
 import reprlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, ClassVar, Literal, get_args
+
+from explorer.records import record
 
 ErrorKind = Literal[
     "already_exists",
@@ -143,7 +145,7 @@ class CancelledError(DeltaError):
     default_kind = "cancelled"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Problem:
     """Something wrong with a table that can still be shown.
 

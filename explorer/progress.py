@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from explorer.errors import CancelledError
+from explorer.records import record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Progress:
     """One report: `done` of `total` units (None where the total is unknown)."""
 
@@ -55,7 +55,7 @@ class Cancel:
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Watch:
     """Who looks on while work runs: handed down as one thing."""
 

@@ -7,11 +7,11 @@ from it, so that a fact has the same parameters and the same fields at both door
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
 
 from explorer.errors import InvalidArgumentError, Problem
 from explorer.progress import ProgressCallback
+from explorer.records import record
 
 if TYPE_CHECKING:
     from explorer.table.table import Table
@@ -35,7 +35,7 @@ def _no_problems(_: Any) -> Iterable[Problem]:
     return ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Parameter:
     """What may be said when a fact is asked for.
 
@@ -53,7 +53,7 @@ class Parameter:
     is_for_more: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Answer(Generic[T]):
     """One displayed fact.
 
@@ -95,7 +95,7 @@ class Answer(Generic[T]):
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Question(Generic[T]):
     """An answer with the values that were chosen for its parameters, and checked."""
 

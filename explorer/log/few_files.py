@@ -5,14 +5,14 @@ such a table."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from explorer.log.load import LoadedVersion
 from explorer.log.single_count import read_count
+from explorer.records import record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FewFiles:
     """The sizes of the live files in bytes, ascending, and how many of them have a deletion
     vector; `num_deleted_rows` and `num_rows` are None where the columns have to be asked, because

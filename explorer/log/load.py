@@ -29,6 +29,7 @@ from explorer.log.reconcile.tail import Tail, replay_commits
 from explorer.log.state.key_cache import KeyCache
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import render_commit_name, render_commit_path
+from explorer.records import record
 from explorer.storage.ports import ObjectInfo, RangeStore, ReadStore, offers
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class LoadedVersion:
         return self.tail.add_rows.nbytes + self.tail.remove_rows.nbytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class _Choice:
     """A segment, its checkpoint as far as it was read, and what is wrong with others."""
 
@@ -151,7 +152,7 @@ def load_version(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class KnownActions:
     """The protocol and metadata of a version, either None where the log has none, and
     what the store says of the last file that was read, as in `LoadedVersion`."""

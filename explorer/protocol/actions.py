@@ -14,11 +14,12 @@ are nested more than 100 deep).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn, TypeAlias
 
 from explorer.errors import CorruptLogError, brief
+from explorer.records import record
 
 FieldPath: TypeAlias = tuple[str, ...]
 """The names from the root of a schema, or of an action, to a field inside it."""
@@ -29,7 +30,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_DEPTH = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Protocol:
     """Versions and features that a reader or writer must know (spec: Protocol Evolution).
 
@@ -44,7 +45,7 @@ class Protocol:
     unknown_fields: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Metadata:
     """What a table is (spec: Change Metadata). `schema_string` is kept as in the log; a
     `created_time` beyond the years 1 to 9999 is None, and stands among the `unknown_fields`."""
@@ -61,7 +62,7 @@ class Metadata:
     unknown_fields: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Transaction:
     """Progress of one application (spec: Transaction Identifiers); `last_updated`
     is in milliseconds since the epoch."""
@@ -72,7 +73,7 @@ class Transaction:
     unknown_fields: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class DomainMetadata:
     """Configuration of one metadata domain (spec: Domain Metadata)."""
 

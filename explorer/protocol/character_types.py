@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias, cast
 
 from explorer.protocol.schema import (
@@ -24,6 +24,7 @@ from explorer.protocol.schema import (
     render_spark_type,
 )
 from explorer.protocol.schema_walk import map_fields, walk_fields
+from explorer.records import record
 
 Way: TypeAlias = tuple[str, ...]
 """The steps from a field to a value inside it: names of fields, `element`, `key`, `value`."""
@@ -34,7 +35,7 @@ _UNBOUNDED = re.compile(r"string[^,<>()]*", re.IGNORECASE)
 _OTHER = re.compile(r"[^,<>()]+(?:\([^<>()]*\))?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CharacterType:
     """Text of at most `length` characters (code points)."""
 

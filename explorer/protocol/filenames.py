@@ -18,8 +18,9 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from explorer.records import record
 
 if TYPE_CHECKING:
     from uuid import UUID  # the type alone: a small table opens without it
@@ -46,7 +47,7 @@ class LogFileKind(enum.Enum):
     LAST_CHECKPOINT = "last_checkpoint"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class LogFileName:
     """A parsed name.
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Literal, NoReturn, TypeAlias
 
 import orjson
 
 from explorer.errors import CorruptLogError
 from explorer.protocol.hooked_json import can_hook, decode_hooked
+from explorer.records import record
 
 MAX_SCHEMA_DEPTH: Final = 100
 """Types may be nested this deep. Deeper ones are refused: they are hostile
@@ -83,7 +84,7 @@ class _LookalikeError(Exception):
     """Something that is not a field looked like one to `_plain_field`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class PrimitiveType:
     """One of `PRIMITIVE_NAMES`."""
 
@@ -102,7 +103,7 @@ VARIANT: Final = _PRIMITIVES["variant"]
 VOID: Final = _PRIMITIVES["void"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class DecimalType:
     """A decimal of 1 to 38 digits, `scale` of them behind the point."""
 
@@ -110,7 +111,7 @@ class DecimalType:
     scale: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class GeoType:
     """A geometry or geography; `parameters` are its reference system and algorithm as written."""
 
@@ -118,14 +119,14 @@ class GeoType:
     parameters: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class UnknownType:
     """A type that no revision names; `text` is its name, or its JSON object."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ArrayType:
     """A list of values of one type."""
 
@@ -133,7 +134,7 @@ class ArrayType:
     contains_null: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class MapType:
     """Keys of one type with values of another."""
 
@@ -142,7 +143,7 @@ class MapType:
     value_contains_null: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class StructField:
     """A column, or a field of a struct; `metadata` is kept as parsed (spec: Column Metadata)."""
 
@@ -152,7 +153,7 @@ class StructField:
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class StructType:
     """Fields in order: the schema of a table, or a nested column."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
 from explorer.errors import Problem
@@ -17,6 +17,7 @@ from explorer.protocol.schema import (
     StructType,
     UnknownType,
 )
+from explorer.records import record
 
 _PLAIN_NAME = re.compile(r"\w+", re.ASCII)
 _PATH_STEP: Final = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
@@ -28,7 +29,7 @@ Step: TypeAlias = StructField | _Way
 """One step of a field path: into a field, or into an array or map."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FieldPlace:
     """A field and the steps from the root of the schema to what encloses it."""
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from dataclasses import dataclass
 
 from explorer.errors import InvalidArgumentError
+from explorer.records import record
 
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?P<rest>.*)", re.DOTALL)
 
@@ -24,7 +24,7 @@ _SAME = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfss": "abfs"}
 _CHAIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)::")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Location:
     """A parsed place: `scheme` is "file" for local folders.
 

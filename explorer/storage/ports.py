@@ -11,7 +11,6 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import (
     TYPE_CHECKING,
     BinaryIO,
@@ -21,6 +20,8 @@ from typing import (
     TypeVar,
     runtime_checkable,
 )
+
+from explorer.records import record
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,7 +58,7 @@ def offers(store: object, port: type[Port]) -> TypeGuard[Port]:
     return known
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ObjectInfo:
     """One stored object: its name inside the folder that was listed, its size
     in bytes, and its modification time in milliseconds since the epoch (UTC). `tag` is another one

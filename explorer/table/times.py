@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError, brief
@@ -31,6 +30,7 @@ from explorer.protocol.filenames import (
 )
 from explorer.protocol.table_properties import known_properties as known
 from explorer.protocol.values.utc_times import iso_time, render_second
+from explorer.records import record
 from explorer.storage.ports import ReadStore
 
 CLOCK_TOLERANCE_MS = 5 * 60_000
@@ -57,7 +57,7 @@ def parse_now(now: str | datetime | None) -> int:
     return system_clock() if now is None else parse_timestamp(now)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class InCommitTimes:
     """From which version on in-commit timestamps count; `since_ms` is that
     version's own, None where they count from the first version."""

@@ -131,7 +131,7 @@ def test_opening_a_small_local_table_loads_little_of_the_standard_library(
     assert not spared, spared
 
 
-def test_opening_a_small_local_table_loads_no_more_than_39_of_our_modules_in_13_rooms(
+def test_opening_a_small_local_table_loads_no_more_than_40_of_our_modules_in_13_rooms(
     small_table: Path,
 ) -> None:
     """With a value class or two in each, they take half of the time until it is open; what it
@@ -139,5 +139,5 @@ def test_opening_a_small_local_table_loads_no_more_than_39_of_our_modules_in_13_
     (brought,) = _loaded(BROUGHT, small_table)
     ours = {name for name in brought if name.partition(".")[0] == "explorer"}
     rooms = {name for name in ours if (ROOT / name.replace(".", "/")).is_dir()}
-    assert len(ours - rooms) <= 39, sorted(ours - rooms)
+    assert len(ours - rooms) <= 40, sorted(ours - rooms)
     assert len(rooms) <= 13, sorted(rooms)

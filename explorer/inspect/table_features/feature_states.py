@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from explorer.errors import CorruptLogError, DeltaError, UnsupportedError
@@ -21,13 +20,14 @@ from explorer.protocol.features.registry import (
 )
 from explorer.protocol.features.table_feature import TableFacts
 from explorer.protocol.schema import StructType, parse_schema
+from explorer.records import record
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 
 _PREVIEWS: Final = ("-preview", "-dev")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FeatureState:
     """One feature at one version of a table; an active one is also supported. `active` is None
     where that is unknown, `note` says what keeps one that seems to be active from being so."""
@@ -37,7 +37,7 @@ class FeatureState:
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FeatureFacts:
     """What features are judged by: `schema` is None where it cannot be read, `domains` (their
     configurations, by name) where a snapshot is refused. `untimed_version` is the version whose

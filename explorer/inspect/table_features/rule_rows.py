@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol
@@ -20,6 +19,7 @@ from explorer.protocol.schema import StructType
 from explorer.protocol.schema_walk import render_path
 from explorer.protocol.table_properties import known_properties as known
 from explorer.protocol.table_properties.properties import check_constraints
+from explorer.records import record
 
 NAMES: Final = (
     "rule",
@@ -53,7 +53,7 @@ _ICEBERG = {
 _UNKNOWN = "not known: only a snapshot says, and this table's is refused"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Rules:
     """What rules are made from; `schema` is None where it cannot be read, `domains`
     where a snapshot is refused."""

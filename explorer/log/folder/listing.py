@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from explorer.errors import NotFoundError
@@ -18,6 +18,7 @@ from explorer.protocol.filenames import (
     render_commit_name,
     split_versions,
 )
+from explorer.records import record
 from explorer.storage.ports import (
     FolderStamp,
     ObjectInfo,
@@ -30,7 +31,7 @@ from explorer.storage.ports import (
 CheckpointKind = Literal["classic", "multi-part", "v2"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CheckpointFiles:
     """The files of one checkpoint; a multi-part one has them in the order of its parts."""
 
@@ -44,7 +45,7 @@ class CheckpointFiles:
         return len(self.names)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Compaction:
     """A log compaction file and the versions, both inclusive, that it stands for."""
 
@@ -53,7 +54,7 @@ class Compaction:
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class LogListing:
     """A log folder at one moment.
 

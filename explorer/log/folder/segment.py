@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from explorer.errors import (
     CorruptLogError,
@@ -16,9 +15,10 @@ from explorer.errors import (
     UnusableCheckpointError,
 )
 from explorer.log.folder.listing import CheckpointFiles, LogListing
+from explorer.records import record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class LogSegment:
     """The checkpoint and the commits that together say what `version` holds.
 

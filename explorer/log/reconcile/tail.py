@@ -7,7 +7,7 @@ Python object per action exists only meanwhile.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from explorer.errors import CorruptLogError, DeltaError, NotFoundError, Problem
@@ -20,6 +20,7 @@ from explorer.log.reconcile.replay import Replay
 from explorer.log.reconcile.small_actions import SmallActions
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_name, render_commit_path
+from explorer.records import record
 from explorer.storage.ports import ReadStore
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _PROGRESS_BYTES = 4 * 2**20
 _MOST_UNUSABLE = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Tail:
     """What a run of commits, or the JSON of a checkpoint, decides.
 

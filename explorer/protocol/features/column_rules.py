@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import orjson
@@ -16,6 +15,7 @@ import orjson
 from explorer.protocol.character_types import character_types
 from explorer.protocol.schema import CHARACTER_TYPE_KEY, StructField, StructType
 from explorer.protocol.schema_walk import FieldPlace, render_path, walk_fields
+from explorer.records import record
 
 GENERATION_KEY: Final = "delta.generationExpression"
 INVARIANTS_KEY: Final = "delta.invariants"
@@ -26,7 +26,7 @@ _HIGH_WATER_MARK: Final = re.compile(r'("delta\.identity\.highWaterMark"\s*:\s*)
 ColumnRuleKind = Literal["not null", "length", "invariant", "generated", "default", "identity"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ColumnRule:
     """One rule; `path` is the logical field path as text, `key` where the rule stands in
     the field: a key of its metadata, a family of keys, or `nullable`.
@@ -43,7 +43,7 @@ class ColumnRule:
     identity: IdentityColumn | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class IdentityColumn:
     """How the numbers of a column are made; None for what the schema does not say.
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from explorer.protocol.actions import Metadata
 from explorer.protocol.table_properties.table_property import TableProperty
+from explorer.records import record
 
 if TYPE_CHECKING:
     # opening a table asks only for names; its columns are looked at later
     from explorer.protocol.schema import DataType, StructType
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class TableFacts:
     """What a rule of activity may look at; `schema` is None where it cannot be read, `domains`
     are the configurations of metadata domains by name, None where they are not known. The
@@ -29,7 +29,7 @@ ActivityRule: TypeAlias = Callable[[TableFacts], bool]
 """Whether the metadata requirements of a supported feature are met."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class TableFeature:
     """One entry of the registry.
 

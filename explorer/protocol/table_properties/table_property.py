@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final, Generic, TypeVar, cast
 
 from explorer.errors import Problem
+from explorer.records import record
 
 T = TypeVar("T")
 
@@ -15,7 +15,7 @@ _INTEGER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 _LONGEST_SHOWN: Final = 120
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class TableProperty(Generic[T]):
     """One known property.
 
