@@ -114,3 +114,26 @@ def on_terminal(*arguments: str, **environment: str) -> bytes:
             shown += piece
     os.close(ours)
     return shown
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["hostile", "javakernel-basic_catalog_managed", "golden-dv-partitioned-with-checkpoint"],
+)
+def test_a_pipe_gets_the_same_words_as_a_terminal(
+    place: str,
+    hostile: LogFolder,
+    corpus: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Rich is imported for those who look, and what it prints is the same but for its colours."""
+    table = str(hostile.root if place == "hostile" else corpus / "tables" / place)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    run(["inspect", table])
+    piped = capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", "5000")
+    run(["inspect", table])
+    looked_at = capsys.readouterr().out
+    assert piped.splitlines() == [line.rstrip() for line in looked_at.splitlines()]
+    assert len(piped.splitlines()) > 8
