@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -113,8 +114,14 @@ def _add(path: str) -> dict[str, object]:
 
 def _loaded(program: str, table: Path) -> list[set[str]]:
     """The top-level modules that a fresh process had loaded, each time that it printed them."""
+    # as Python knows it: Readline, which pytest loads, puts a width into the one that is inherited
+    known = dict(os.environ)
     done = subprocess.run(
-        [sys.executable, "-c", program, str(table)], capture_output=True, text=True, check=False
+        [sys.executable, "-c", program, str(table)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=known,
     )
     assert done.returncode == 0, done.stderr
     return [set(line.split()) for line in done.stdout.splitlines()]

@@ -19,14 +19,16 @@ _PATIENCE_SECONDS = 0.4
 """Work that is done by then shows no bar: one that flashes up says nothing."""
 
 
-_ASKS_FOR_A_TERMINAL = frozenset({"COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE"})
-"""With one of these in the environment Rich writes into a pipe as onto a terminal, or cuts to a
-width."""
-
-
 def is_looked_at(stream: TextIO) -> bool:
-    """Whether colours and the width of a screen matter to what is written there."""
-    return stream.isatty() or not _ASKS_FOR_A_TERMINAL.isdisjoint(os.environ)
+    """Whether colours and the width of a screen matter to what is written there, as Rich decides
+    it: a terminal, or a pipe that the environment says to treat as one or gives a width."""
+    asked = os.environ.get
+    return (
+        stream.isatty()
+        or bool(asked("FORCE_COLOR"))
+        or asked("TTY_COMPATIBLE") == "1"
+        or "COLUMNS" in os.environ
+    )
 
 
 def escape_unencodable_output() -> None:
