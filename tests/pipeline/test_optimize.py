@@ -340,10 +340,13 @@ def test_ordered_rows_are_found_in_few_files_by_each_column(
     snapshot = opened(place).snapshot()
     assert rows_of(place) == before
     assert 14 <= snapshot.num_files <= 18
+    # a value is in four of the sixteen squares; a shuffle cuts where a sample of the rows says, so
+    # that each of them may lie in two files
+    most = 8 if by_shuffle else 6
     for where in ("x = 300", "y = 'y0300'"):
         kept = explorer.open_table(place).snapshot()
         found = plan_optimize(opened(place), where=where, purge=True)
-        assert found.effect["files_looked_at"] <= 6, where
+        assert found.effect["files_looked_at"] <= most, where
         assert counted_rows(explorer.read_rows(kept, where=where)) == Counter(
             {
                 row: n
