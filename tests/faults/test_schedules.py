@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.schedules_run import BLOCK, quickly, run_schedules
+from tests.sampling import unless_asked
 
 SCHEDULES = int(os.environ.get("DELTA_EXPLORER_SCHEDULES", "2000"))
 FIRST = int(os.environ.get("DELTA_EXPLORER_FIRST_SCHEDULE", "0"))
@@ -30,6 +31,7 @@ def quick() -> Iterator[Path]:
         yield folder
 
 
+@pytest.mark.sampled(one_in=unless_asked("DELTA_EXPLORER_SCHEDULES", 2))
 @pytest.mark.parametrize("part", range(_PARTS))
 def test_no_schedule_loses_or_doubles_a_commit_or_takes_a_file_that_is_promised(
     part: int, quick: Path, capsys: pytest.CaptureFixture[str]

@@ -28,8 +28,8 @@ from tests.interop.reading_spark import rows_of_frame
 from tests.interop.written_files import WrittenFiles
 from tests.sampling import SEED
 
-_COUNT = int(os.environ.get("DELTA_EXPLORER_WRITES", "500"))
-_FIRST = int(os.environ.get("DELTA_EXPLORER_FIRST_WRITE", str(SEED * 500)))
+_COUNT = int(os.environ.get("DELTA_EXPLORER_WRITES", "300"))
+_FIRST = int(os.environ.get("DELTA_EXPLORER_FIRST_WRITE", str(SEED * 300)))
 _IN_EACH = 50
 _PARTS = [
     range(first, min(first + _IN_EACH, _FIRST + _COUNT))
