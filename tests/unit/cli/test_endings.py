@@ -185,3 +185,23 @@ def test_a_process_that_ends_does_not_look_for_garbage_first(
         gc.set_threshold(*thresholds)
     assert ended.value.code == 0
     assert "files           1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("own", [None, "4"], ids=["unsaid", "said"])
+def test_linear_algebra_gets_one_thread_unless_the_environment_says_otherwise(
+    own: str | None,
+) -> None:
+    """None is done here, and each of its threads looks for some without a pause."""
+    environment = {key: value for key, value in os.environ.items() if "BLAS" not in key}
+    if own is not None:
+        environment["OPENBLAS_NUM_THREADS"] = own
+    program = (
+        "import contextlib, os, sys; sys.argv[1:] = ['--version']\n"
+        "from explorer.cli.__main__ import main\n"
+        "with contextlib.suppress(SystemExit): main()\n"
+        "print(os.environ['OPENBLAS_NUM_THREADS'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, env=environment, check=True, text=True
+    )
+    assert done.stdout.split()[-1] == (own or "1")
