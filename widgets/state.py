@@ -106,15 +106,25 @@ class Address:
         return {name: value for name, value in pairs if value != getattr(other, name)}
 
 
-def name_place(address: Address) -> str:
-    """What a window at this address is called, without the name of the product: empty where no
-    table is open."""
+def name_table(place: str, called: str) -> str:
+    """What a table is called wherever the page names it: as its metadata has it, else as the last
+    part of its place. From a log: neither cut nor escaped."""
+    return called.strip() or last_part(place)
+
+
+def name_place(address: Address, called: str = "", *, has_list: bool = False) -> str:
+    """What a window at this address is called, without the name of the product: the view, the
+    table as `name_table` has it, and its folder where that has another name, so that two tables
+    of one name are told apart. Without a table it is that of the list of tables, where the page
+    `has_list`, or empty."""
     if not address.table:
-        return ""
+        return "Tables" if has_list else ""
     view = VIEW_TITLES[address.view]
     if address.view == "commit" and address.version is not None:
         view = f"{view} {format_count(address.version)}"
-    return f"{view} \N{MIDDLE DOT} {cut(last_part(address.table), 80)}"
+    name, folder = name_table(address.table, called), last_part(address.table)
+    beside = "" if name == folder else f" ({cut(folder, 40)})"
+    return f"{view} \N{MIDDLE DOT} {cut(name, 80)}{beside}"
 
 
 _TEXTS = ("where", "file", "column", "only", "files", "operation", "other")
@@ -256,6 +266,9 @@ class PageState(param.Parameterized):
     files = param.String(default="", doc="Which files are listed, see `parse_file_list`.")
     operation = param.String(default="", doc="The operation that maintenance is about.")
     other = param.String(default="", doc="Another table to compare with, or empty.")
+    called = param.String(
+        default="", doc="The open table's name in its metadata; empty without one, or unread."
+    )
     health: Any = param.Selector(
         default="", objects=["", *HEALTH_WORDS], doc="How the log is, as far as it is known."
     )

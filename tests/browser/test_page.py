@@ -69,11 +69,11 @@ def test_the_back_button_goes_back(page: Page, server: Server, shop: Path) -> No
     expect(page.get_by_text("Version 70", exact=False).first).to_be_visible()
     go_to(page, "Log")
     expect(page.get_by_text("_last_checkpoint", exact=True)).to_be_visible()
-    expect(page).to_have_title(f"Log · {shop.name} · Delta Explorer")
+    expect(page).to_have_title(f"Log · shop_orders ({shop.name}) · Delta Explorer")
     page.go_back()
     expect(page).to_have_url(re.compile("view=timeline"))
     expect(page.get_by_text("Commit timeline")).to_be_visible()
-    expect(page).to_have_title(f"Timeline · {shop.name} · Delta Explorer")
+    expect(page).to_have_title(f"Timeline · shop_orders ({shop.name}) · Delta Explorer")
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def expect_list(page: Page, server: Server) -> None:
     expect(page.get_by_role("textbox", name="Path or URL of a table")).to_be_visible()
     expect(page.locator("tr", has_text="spark44-clustering").first).to_be_visible()
     expect(page).to_have_url(server.address())
-    expect(page).to_have_title("Delta Explorer")
+    expect(page).to_have_title("Tables · Delta Explorer")
 
 
 def test_back_from_a_table_leads_to_the_list_that_it_was_opened_from(
@@ -434,7 +434,7 @@ def test_landmarks_and_headings_are_there(page: Page, server: Server, shop: Path
     expect(page.get_by_role("link", name="Skip to the view")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("main")).to_be_focused()
-    assert page.title() == "Delta Explorer"
+    expect(page).to_have_title(f"Timeline · shop_orders ({shop.name}) · Delta Explorer")
 
 
 @pytest.mark.daily

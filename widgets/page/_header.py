@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from explorer.errors import Problem
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.session.tables import Figures, Identity, Overview
-from widgets.state import ADDRESSED, HEALTH_WORDS, VIEWS, Notice, PageState
-from widgets.text import cut, format_count, last_part
+from widgets.state import ADDRESSED, HEALTH_WORDS, VIEWS, Notice, PageState, name_table
+from widgets.text import cut, format_count
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import (
     SEVERITY_TONES,
@@ -49,7 +49,7 @@ class HeaderView:
             lambda *_: self._draw_notices(), ["notice", "opening", "newer", "gone", "refreshing"]
         )
         # its links hold the whole address
-        state.param.watch(lambda *_: self._draw_line(), [*ADDRESSED, "latest", "health"])
+        state.param.watch(lambda *_: self._draw_line(), [*ADDRESSED, "latest", "health", "called"])
         self._draw()
 
     def show(self, overview: Overview) -> None:
@@ -62,6 +62,8 @@ class HeaderView:
 
     def show_identity(self, identity: Identity) -> None:
         """Its protocol and metadata are known."""
+        if identity.metadata is not None:
+            self._state.called = identity.metadata.name or ""
         self._know(replace(self._known, identity=identity))
 
     def show_figures(self, figures: Figures) -> None:
@@ -112,8 +114,7 @@ class HeaderView:
         if overview is None:
             self.panel.html = _NO_TABLE
             return
-        metadata = self._known.identity.metadata if self._known.identity else None
-        name = (metadata.name if metadata else None) or last_part(overview.uri)
+        name = name_table(overview.uri, self._state.called)
         self.panel.html = html(
             '<div class="dx-line-of-table"><h1 title="{}">{}</h1>{}{}{}</div>',
             cut(name, 400),

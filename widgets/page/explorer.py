@@ -203,7 +203,9 @@ class Explorer:
         self._timeline.reader.stop()
         self._header.clear()
         with param.parameterized.batch_call_watchers(self._state):
-            self._state.param.update(latest=None, newer=None, gone=None, refreshing=False)
+            self._state.param.update(
+                latest=None, newer=None, gone=None, refreshing=False, called=""
+            )
             self._go(Address(), [])
 
     def _show_newest(self) -> None:
@@ -257,6 +259,8 @@ class Explorer:
         self._state.param.update(
             latest=overview.latest, newer=None, gone=None, refreshing=False, health=""
         )
+        if overview.uri != self._state.table:
+            self._state.called = ""
         self._follower.follow(service, overview.latest)
         self._services.recents.add(overview.uri)
         self._header.show(overview)

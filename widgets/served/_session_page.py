@@ -71,7 +71,7 @@ def build_page(services: PageServices, person: str | None = None) -> pn.Template
         # a link whose store did not answer stays, so that the page may be loaded again
         is_known = bar.is_settled or state.table or any(event.name == "table" for event in events)
         if is_known and not state.opening:
-            bar.write(render_address(state.address), _title(state.address))
+            bar.write(render_address(state.address), _title(state, services))
 
     def go_back(search: str) -> None:
         explorer.go(*parse_address(search))
@@ -93,15 +93,16 @@ def build_page(services: PageServices, person: str | None = None) -> pn.Template
     state.dark = bool(_reads_dark(current_request()))
     bar.keep_theme(state, services.runner.post)
     _not_taken_up[current_document()] = ref(state)
-    state.param.watch(write_address, [*ADDRESSED, "opening"])
+    state.param.watch(write_address, [*ADDRESSED, "opening", "called"])
     pn.state.on_session_destroyed(lambda _: explorer.close())
     pn.state.on_session_destroyed(lambda _: start.close())
     _open_address(explorer, state, bar, services)
     return page
 
 
-def _title(address: Address) -> str:
-    name = name_place(address)
+def _title(state: PageState, services: PageServices) -> str:
+    has_list = services.summaries is not None
+    name = name_place(state.address, state.called, has_list=has_list)
     return f"{name} \N{MIDDLE DOT} {TITLE}" if name else ""
 
 
@@ -114,7 +115,7 @@ def _open_address(
     is_listed = asked == LISTED
     table = wanted.table or ("" if is_listed else _only(services))
     if not table:
-        bar.write(LISTED if is_listed else "")
+        bar.write(LISTED if is_listed else "", _title(state, services))
     elif any(
         comes_from_elsewhere(current_request(), place, services) for place in (table, wanted.other)
     ):

@@ -13,6 +13,7 @@ from widgets.state import (
     VIEWS,
     Address,
     PageState,
+    name_place,
     parse_address,
     parse_version,
     render_address,
@@ -101,3 +102,29 @@ def test_stepping_without_a_table_does_nothing() -> None:
     state = PageState()
     state.step(1)
     assert state.version is None
+
+
+@pytest.mark.parametrize(
+    ("called", "named"),
+    [
+        ("", "Compare \N{MIDDLE DOT} v7"),
+        ("v7", "Compare \N{MIDDLE DOT} v7"),
+        ("orders", "Compare \N{MIDDLE DOT} orders (v7)"),
+        ("  ", "Compare \N{MIDDLE DOT} v7"),
+        ("a\u202eb", "Compare \N{MIDDLE DOT} a\\u202eb (v7)"),
+    ],
+)
+def test_a_window_is_called_as_the_table_is_with_the_folder_that_tells_it_apart(
+    called: str, named: str
+) -> None:
+    assert name_place(Address(table="s3://lake/v7/", view="compare"), called) == named
+
+
+def test_no_name_makes_the_title_of_a_window_long() -> None:
+    place = Address(table="/lake/" + "f" * 300)
+    assert len(name_place(place, "n" * 10_000)) < 150
+
+
+def test_a_window_without_a_table_is_called_after_the_list_where_there_is_one() -> None:
+    assert name_place(Address()) == ""
+    assert name_place(Address(), has_list=True) == "Tables"

@@ -37,7 +37,7 @@ def follow(monkeypatch: pytest.MonkeyPatch, sent_by: str, **query: str) -> tuple
     monkeypatch.setattr(_session_page, "current_request", lambda: request)
     monkeypatch.setattr(_session_page, "_asked_for", lambda: urlencode(query))
     state = PageState()
-    explorer, bar = SimpleNamespace(open=open_place), SimpleNamespace(write=lambda _: None)
+    explorer, bar = SimpleNamespace(open=open_place), SimpleNamespace(write=lambda *_: None)
     _session_page._open_address(explorer, state, bar, services)  # type: ignore[arg-type]
     return opened, state.notice is not None
 
