@@ -1,9 +1,9 @@
 """What the page shows, as parameters, and its form in the address.
 
 The address is `?table=…&version=…&view=…`, and `older`, `where`, `file`, `column`, `only`,
-`files`, `operation` and `other` where something is selected by them. What it says is from
-whoever wrote the link: every part is checked, a part that cannot be meant becomes a notice, and
-the address is rewritten from the state.
+`operation` and `other` where something is selected by them, and the names of `LISTS` where
+something is chosen of these. What it says is from whoever wrote the link: every part is checked,
+a part that cannot be meant becomes a notice, and the address is rewritten from the state.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ class Address:
 
     `older` is the version to compare with, `where` a condition on rows as SQL, `file`
     the path of one file as the log has it, `column` the way to one column, `only` which
-    commits are shown, see `parse_filter`, `files` which files are listed and in which order, see
-    `parse_file_list`, `operation` what maintenance is about to plan, `other` another table to
-    compare with.
+    commits are shown, see `parse_filter`, `operation` what maintenance is about to plan, `other`
+    another table to compare with. The others are what is chosen of the lists in `LISTS`, see
+    `parse_list`.
     """
 
     table: str = ""
@@ -96,9 +96,18 @@ class Address:
     file: str = ""
     column: str = ""
     only: str = ""
-    files: str = ""
     operation: str = ""
     other: str = ""
+    files: str = ""
+    log: str = ""
+    commits: str = ""
+    engines: str = ""
+    vectors: str = ""
+    statistics: str = ""
+    feed: str = ""
+    differences: str = ""
+    rows: str = ""
+    tables: str = ""
 
     def differing(self, other: Address) -> dict[str, Any]:
         """What this address says otherwise than the other, by name."""
@@ -127,7 +136,22 @@ def name_place(address: Address, called: str = "", *, has_list: bool = False) ->
     return f"{view} \N{MIDDLE DOT} {cut(name, 80)}{beside}"
 
 
-_TEXTS = ("where", "file", "column", "only", "files", "operation", "other")
+LISTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "files": ("text", "by", "order"),
+    "log": ("text", "by", "order"),
+    "commits": ("by", "order"),
+    "engines": ("text", "verb", "verdict", "engine"),
+    "vectors": ("by", "order"),
+    "statistics": ("which",),
+    "feed": ("kind",),
+    "differences": ("files", "rows", "key"),
+    "rows": ("text", "by", "order", "pinned", "hidden"),
+    "tables": ("text", "finding", "by", "order"),
+}
+"""What can be chosen of the lists of the page, by the name that each list has in an address: that
+of its view, or of what it lists."""
+
+_TEXTS = ("where", "file", "column", "only", *LISTS, "operation", "other")
 
 ADDRESSED = tuple(field.name for field in fields(Address))
 """What of the page's state its address holds."""
@@ -197,9 +221,10 @@ def parse_version(text: str) -> int | None:
 
 
 def render_address(address: Address) -> str:
-    """The query string of a place; empty while no table is open."""
+    """The query string of a place; empty while no table is open, unless something is chosen of
+    the list of tables."""
     if not address.table:
-        return ""
+        return f"{LISTED}&{urlencode({'tables': address.tables})}" if address.tables else ""
     parts = {"table": address.table}
     if address.version is not None:
         parts["version"] = str(address.version)
@@ -225,20 +250,16 @@ def render_filter(wanted: Mapping[str, str]) -> str:
     return urlencode([(name, wanted[name]) for name in FILTERED_BY if name in wanted])
 
 
-LISTED_BY = ("text", "by", "order")
-
-
-def parse_file_list(text: str) -> dict[str, str]:
-    """Which files an address lists and in which order, `text=emea&by=size&order=descending`:
-    what a path or a partition value has to hold, and the column that they are sorted by. Parts
-    that mean nothing are left out."""
+def parse_list(name: str, text: str) -> dict[str, str]:
+    """What an address chooses of a list, `text=emea&by=size&order=descending`: what its lines
+    have to hold, and the column that they are sorted by. Parts that mean nothing are left out."""
     pairs = parse_qsl(text, errors="replace")
-    return {name: value for name, value in pairs if name in LISTED_BY}
+    return {key: value for key, value in pairs if key in LISTS[name]}
 
 
-def render_file_list(wanted: Mapping[str, str]) -> str:
-    """A list of files as it stands in an address."""
-    return urlencode([(name, wanted[name]) for name in LISTED_BY if wanted.get(name)])
+def render_list(name: str, chosen: Mapping[str, str]) -> str:
+    """What is chosen of a list as it stands in an address; empty for all in its usual order."""
+    return urlencode([(key, chosen[key]) for key in LISTS[name] if chosen.get(key)])
 
 
 HEALTH_WORDS = {
@@ -263,9 +284,18 @@ class PageState(param.Parameterized):
     file = param.String(default="", doc="The selected file, its path as in the log.")
     column = param.String(default="", doc="The selected column, as `address.city`.")
     only = param.String(default="", doc="Which commits are shown, see `parse_filter`.")
-    files = param.String(default="", doc="Which files are listed, see `parse_file_list`.")
     operation = param.String(default="", doc="The operation that maintenance is about.")
     other = param.String(default="", doc="Another table to compare with, or empty.")
+    files = param.String(default="", doc="What is chosen of the files, see `parse_list`.")
+    log = param.String(default="", doc="What is chosen of the files of the log.")
+    commits = param.String(default="", doc="What is chosen of the commits beside `only`.")
+    engines = param.String(default="", doc="What is chosen of the engines.")
+    vectors = param.String(default="", doc="What is chosen of the deletion vectors.")
+    statistics = param.String(default="", doc="What is chosen of the files of a query.")
+    feed = param.String(default="", doc="What is chosen of the changed rows.")
+    differences = param.String(default="", doc="What is chosen of what differs.")
+    rows = param.String(default="", doc="What is chosen of the rows and their columns.")
+    tables = param.String(default="", doc="What is chosen of the list of tables.")
     called = param.String(
         default="", doc="The open table's name in its metadata; empty without one, or unread."
     )

@@ -36,7 +36,15 @@ from widgets.screens.vectors.view import VectorsView
 from widgets.session.asking import drop_all
 from widgets.session.page_services import PageServices
 from widgets.session.tables import Overview, TableService
-from widgets.state import BESIDE, VIEW_OF_A_VERSION, Address, HistoryState, Notice, PageState
+from widgets.state import (
+    ADDRESSED,
+    BESIDE,
+    VIEW_OF_A_VERSION,
+    Address,
+    HistoryState,
+    Notice,
+    PageState,
+)
 from widgets.text import cut, format_count
 from widgets.theme import DARK, LIGHT, read_box_style, render_tokens
 from widgets.ui.boxes import Box, build_open_stack, build_slot, build_split
@@ -182,7 +190,7 @@ class Explorer:
     def go(self, address: Address, complaints: list[str]) -> None:
         """Follow an address: another table, another place in this one, or back to the start."""
         if not address.table:
-            self._leave()
+            self._leave(address)
             return
         if address.table != self._state.table:
             self.open(address, complaints)
@@ -195,8 +203,8 @@ class Explorer:
         if self._state.table:
             self.open(self._state.address)
 
-    def _leave(self) -> None:
-        """No table is open any more."""
+    def _leave(self, address: Address) -> None:
+        """No table is open any more; `address` may choose of the list of tables."""
         self._asked += 1
         self._service = self._unread = None
         self._follower.follow_none()
@@ -206,7 +214,7 @@ class Explorer:
             self._state.param.update(
                 latest=None, newer=None, gone=None, refreshing=False, called=""
             )
-            self._go(Address(), [])
+            self._go(Address(tables=address.tables), [])
 
     def _show_newest(self) -> None:
         self.open(replace(self._state.address, version=None))
@@ -318,18 +326,9 @@ class Explorer:
             older, unknown = self._checked(older)
         elif not other:
             older = None
+        place = replace(address, version=version, older=older, other=other)
         self._state.param.update(
-            table=address.table,
-            version=version,
-            view=address.view,
-            older=older,
-            where=address.where,
-            file=address.file,
-            column=address.column,
-            only=address.only,
-            files=address.files,
-            operation=address.operation,
-            other=other,
+            **{name: getattr(place, name) for name in ADDRESSED},
             opening="",
             notice=_complain([*complaints, *wrong, *unknown]),
         )

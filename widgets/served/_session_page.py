@@ -71,7 +71,7 @@ def build_page(services: PageServices, person: str | None = None) -> pn.Template
         # a link whose store did not answer stays, so that the page may be loaded again
         is_known = bar.is_settled or state.table or any(event.name == "table" for event in events)
         if is_known and not state.opening:
-            bar.write(render_address(state.address), _title(state, services))
+            bar.write(_render_place(state, services), _title(state, services))
 
     def go_back(search: str) -> None:
         explorer.go(*parse_address(search))
@@ -100,6 +100,13 @@ def build_page(services: PageServices, person: str | None = None) -> pn.Template
     return page
 
 
+def _render_place(state: PageState, services: PageServices) -> str:
+    """The address of what is shown. Where there is one table that a page begins with, that of the
+    list says that it is meant."""
+    nowhere = LISTED if _only(services) else ""
+    return render_address(state.address) or nowhere
+
+
 def _title(state: PageState, services: PageServices) -> str:
     has_list = services.summaries is not None
     name = name_place(state.address, state.called, has_list=has_list)
@@ -112,10 +119,10 @@ def _open_address(
     """Go where the page's link leads."""
     asked = f"?{_asked_for()}"
     wanted, complaints = parse_address(asked)
-    is_listed = asked == LISTED
-    table = wanted.table or ("" if is_listed else _only(services))
+    table = wanted.table or ("" if asked.startswith(LISTED) else _only(services))
     if not table:
-        bar.write(LISTED if is_listed else "", _title(state, services))
+        state.tables = wanted.tables
+        bar.write(_render_place(state, services), _title(state, services))
     elif any(
         comes_from_elsewhere(current_request(), place, services) for place in (table, wanted.other)
     ):

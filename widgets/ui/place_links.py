@@ -6,11 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from widgets.markup import NOTHING, Markup, html
-from widgets.state import ADDRESSED, PageState, render_address
+from widgets.state import ADDRESSED, LISTS, PageState, render_address
 
 LONGEST_ADDRESS = 2_000
 """Characters. A condition may have ten thousand, and a page shows many links."""
 
+
+_WITHOUT: Any = dict.fromkeys(("where", "only", "file", "column", *LISTS), "")
+"""What a link does without where its address would be too long."""
 
 LINKED = tuple(name for name in ADDRESSED if name != "view")
 """What the links of an answer hold of the page, so that it is drawn again with it."""
@@ -61,7 +64,5 @@ class PlaceLinks:
         address = replace(self._state.address, **to)
         search = render_address(address)
         if len(search) > LONGEST_ADDRESS:
-            search = render_address(
-                replace(address, where="", only="", files="", file="", column="")
-            )
+            search = render_address(replace(address, **_WITHOUT))
         return search or "./"

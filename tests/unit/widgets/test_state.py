@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widgets.state import (
+    LISTS,
     LONGEST_TEXT,
     VIEWS,
     Address,
@@ -33,7 +34,7 @@ VERSIONS = st.one_of(st.none(), st.integers(0, 2**63 - 1))
         where=TEXTS,
         file=TEXTS,
         column=TEXTS,
-        files=TEXTS,
+        **dict.fromkeys(LISTS, TEXTS),
     )
 )
 def test_an_address_is_read_back_as_it_was_written(address: Address) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pyarrow as pa
 
+from widgets.choices import Choices
 from widgets.figures.commits import SORTINGS, Commits, Ints, Sorting, build_order
 from widgets.markup import NOTHING, html
 from widgets.screens.commits.filter_view import CommitFilter, read_shown
@@ -48,6 +51,10 @@ _EXPORTED = (
 )  # fmt: skip
 
 
+_FIRST = ("version", True)
+"""How commits are sorted where nobody has asked for another order: the newest first."""
+
+
 class CommitsView:
     """What the timeline shows, in words."""
 
@@ -63,7 +70,7 @@ class CommitsView:
             margin=0,
         )
         self._table, self.copy_as = LiveHtml(margin=0), LiveHtml(margin=0)
-        self._sort: tuple[Sorting, bool] = ("version", True)
+        self._sorted = Choices(state, "commits", lambda _: self._refilter())
         self._pages = Pages(self._table, "commits", self._draw)
         # what was chosen is the next stop of the Tab key after its list: commands stand elsewhere
         self.panel = build_card(self._head, self._filter.panel, self._table, place="dx-second")
@@ -78,12 +85,16 @@ class CommitsView:
         self._pages.rewind()
         self._draw()
 
+    @property
+    def _sort(self) -> tuple[Sorting, bool]:
+        by, descending = self._sorted.sort(SORTINGS, _FIRST)
+        return cast("Sorting", by), descending
+
     def _sort_by(self, column: str) -> None:
         """Largest first; the same column again turns the order round."""
         if column in SORTINGS:
-            chosen: Sorting = column
-            self._sort = (chosen, not self._sort[1] if chosen == self._sort[0] else True)
-            self._refilter()
+            by, descending = self._sort
+            self._sorted.sort_by((column, not descending if column == by else True), _FIRST)
 
     def _select(self, version: str) -> None:
         chosen = parse_version(version)

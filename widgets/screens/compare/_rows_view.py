@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import explorer.inspect as look
 from explorer.comparison.file_changes import FileChanges
 from explorer.inspect.rows.row_differences import MOST_BYTES, ROW_ID
+from widgets.choices import Choices
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.compare._ask import Files, Opened, read_row_differences
 from widgets.screens.compare._difference_parts import (
@@ -55,7 +56,8 @@ class RowPart:
             two = opened.settings.is_of_two_tables
             by = build_row_rows(found.rows, is_of_two_tables=two)
             table = render_table("Rows by what changed them", ROW_COLUMNS, by)
-            return _Rows(opened, found.changes, table, found.bytes_to_read)
+            key = tuple(split_names(self._chosen.get("key")))
+            return _Rows(opened, found.changes, table, found.bytes_to_read, key)
 
         shown: Request[_Rows, look.RowDifferences] = Request(
             question=rows,
@@ -74,13 +76,12 @@ class RowPart:
             words=_WORDS,
             offer=Offer(action="exact", render=lambda _: _OFFER),
         )
-        self._kind = ""
+        self._chosen = Choices(state, "differences", self._choose_otherwise)
         self.differences = Pane(self._render_differences, head=_render_differences_head)
         self.pane = Pane(_render_rows, head=_render_head)
         self._differing = View(services, state, "compare", shown, self.differences, after=(files,))
         counted = View(services, state, "compare", request, self.pane, after=(files,))
         self.views = (self._differing, counted)
-        self._differing.listen(self._forget_kind)
         self.differences.live.on("key", self._choose_key)
         self.differences.live.on("rows", self._choose_kind)
 
@@ -97,19 +98,22 @@ class RowPart:
         asked, key = self._differing.question, tuple(split_names(text))
         if asked is not None and key != asked.key and len(text) <= LONGEST_TEXT:
             self._differing.ask(replace(asked, key=key))
+            self._chosen.choose(key=", ".join(key))
 
-    def _forget_kind(self) -> None:
-        if self._differing.answer is None:
-            self._kind = ""
+    def _choose_otherwise(self, names: frozenset[str]) -> None:
+        if "rows" in names:
+            self.differences.rewind()
+        if "key" in names:
+            self._differing.refresh()
 
     def _choose_kind(self, kind: str) -> None:
         found = self.found
         if found is not None and (not kind or count_differences(found).get(kind)):
-            self._kind = kind
-            self.differences.rewind()
+            self._chosen.choose(rows=kind)
 
     def _render_differences(self, asked: _Rows, found: look.RowDifferences, pages: Pages) -> Markup:
-        counts, kind = count_differences(found), self._kind
+        counts = count_differences(found)
+        kind = self._chosen.get("rows", [name for name in counts if counts[name]])
         total = counts[kind] if kind else sum(counts.values())
         rows = render_differences(found, *pages.span(total), kind) if total else NOTHING
         return html(

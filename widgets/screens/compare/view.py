@@ -9,10 +9,12 @@ import pyarrow as pa
 
 from explorer.errors import DeltaError, Problem
 from explorer.progress import Watch
+from widgets.choices import Choices
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.compare._ask import (
     FILE_KINDS,
     FREE_STATISTICS,
+    FileKind,
     Files,
     Opened,
     Pair,
@@ -63,7 +65,7 @@ class CompareView:
     def __init__(self, services: PageServices, state: PageState) -> None:
         self._services = services
         self._state = state
-        self._kinds = FILE_KINDS
+        self._chosen = Choices(state, "differences", self._choose_otherwise)
         answer, schema, settings = Pane(self._render_answer), Pane(_schema), Pane(_settings)
         self._file_pane = Pane(
             self._render_files, head=self._render_file_head, noun="files", export=self._export
@@ -135,8 +137,6 @@ class CompareView:
             self._state.param.update(older=asked.newer, version=asked.older)
 
     def _hear_files(self) -> None:
-        if self._files.answer is None:
-            self._kinds = FILE_KINDS
         self._settings.refresh()  # its sentence counts the files once they are known
 
     def _files_request(self) -> Request[Opened, Files]:
@@ -192,7 +192,9 @@ class CompareView:
             for kind, some in files.slices(self._kinds, *pages.span(total))
             for entry in read_records(some)
         ]
-        table = render_table("Files that differ", FILE_COLUMNS, rows, empty="No file differs.")
+        table = render_table(
+            "Files that differ", FILE_COLUMNS, rows, empty="No file differs in this way."
+        )
         return table + pages.render(total)
 
     def _render_file_head(self, asked: Opened, files: Files | None) -> Markup:
@@ -230,8 +232,16 @@ class CompareView:
 
     def _choose(self, kind: str) -> None:
         if not kind or kind in FILE_KINDS:
-            self._kinds = tuple(one for one in FILE_KINDS if not kind or one == kind)
+            self._chosen.choose(files=kind)
+
+    def _choose_otherwise(self, names: frozenset[str]) -> None:
+        if "files" in names:
             self._file_pane.rewind()
+
+    @property
+    def _kinds(self) -> tuple[FileKind, ...]:
+        kind = self._chosen.get("files", FILE_KINDS)
+        return tuple(one for one in FILE_KINDS if not kind or one == kind)
 
     def _export(self, asked: Opened, files: Files) -> Export:
         kinds = self._kinds

@@ -56,8 +56,9 @@ _SINCE = {"read": "readable_since", "write": "writable_since"}
 _MOST = 8
 
 
-def render_engines_head(answer: EngineAnswer, verb: Verb, verdict: str) -> Markup:
-    """The answer first, then what to look at; `verdict` is empty for all."""
+def render_engines_head(answer: EngineAnswer, verb: Verb, verdict: str, text: str) -> Markup:
+    """The answer first, then what to look at; `verdict` is empty for all, `text` is what the list
+    is filtered by."""
     rows = answer.newest
     counts = Counter(row[f"can_{verb}"] for row in rows)
     verbs = render_segments(
@@ -71,13 +72,14 @@ def render_engines_head(answer: EngineAnswer, verb: Verb, verdict: str) -> Marku
         "it makes no mistake.</p>"
         '<div class="dx-head">{}{}'
         '<input type="search" data-do="filter" aria-label="Filter engines" '
-        'placeholder="Filter by engine or feature">'
+        'placeholder="Filter by engine or feature" value="{}">'
         "{}</div>",
         cut(answer.sentence, 600),
         _render_used(answer),
         _writers(rows),
         verbs,
         render_segments("verdict", verdict, shown, "Verdict"),
+        text,
         EXPORT_BUTTONS,
     )
 

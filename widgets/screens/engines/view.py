@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from widgets.choices import Choices
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.engines._parts import (
     COLUMNS,
@@ -39,10 +40,7 @@ class EnginesView:
     """Verdicts follow the selected version; a refused table answers too."""
 
     def __init__(self, services: PageServices, state: PageState) -> None:
-        self._verb: Verb = "read"
-        self._verdict = ""
-        self._filter = ""
-        self._engine = ""
+        self._chosen = Choices(state, "engines", self._choose)
         self._table = Pane(self._render_table, noun="engines", limit=PAGE)
         self._head = Pane(self._render_head, export=self._export)
         detail = Pane(self._render_detail)
@@ -58,41 +56,53 @@ class EnginesView:
         )
         self._head.live.on("verb", self._choose_verb)
         self._head.live.on("verdict", self._choose_verdict)
-        self._head.live.on("filter", self._set_filter)
+        self._head.live.on("filter", self._chosen.look_for)
         self._table.live.on("engine", self._open)
         detail.live.on("plan-request", partial(open_plan_form, state))
         detail.live.on("close", lambda _: self._open(""))
 
+    @property
+    def _verb(self) -> Verb:
+        return "write" if self._chosen.get("verb") == "write" else "read"
+
+    @property
+    def _verdict(self) -> str:
+        return self._chosen.get("verdict", VERDICTS)
+
+    @property
+    def _engine(self) -> str:
+        return self._chosen.get("engine")
+
+    def _choose(self, names: frozenset[str]) -> None:
+        """Other engines are shown, or another one beside them."""
+        if names - {"engine"}:
+            self._table.rewind()
+        self._view.refresh()
+
     def _choose_verb(self, verb: str) -> None:
         if verb in {"read", "write"}:
-            self._verb = "read" if verb == "read" else "write"
-            self._table.rewind()
-            self._head.rewind()
+            self._chosen.choose(verb="" if verb == "read" else verb)
 
     def _choose_verdict(self, verdict: str) -> None:
         if verdict in VERDICTS or not verdict:
-            self._verdict = verdict
-            self._table.rewind()
-            self._head.rewind()
-
-    def _set_filter(self, text: str) -> None:
-        self._filter = text.strip()
-        self._table.rewind()
+            self._chosen.choose(verdict=verdict)
 
     def _open(self, engine: str) -> None:
-        self._engine = engine
-        self._view.refresh()
+        answer = self._view.answer
+        if not engine or (answer is not None and answer.releases(engine)):
+            self._chosen.choose(engine=engine)
 
     def _found(self, answer: EngineAnswer) -> list[dict[str, Any]]:
+        text = self._chosen.text
         return [
             row
             for row in answer.newest
             if (not self._verdict or row[f"can_{self._verb}"] == self._verdict)
-            and (not self._filter or matches(row, self._filter))
+            and (not text or matches(row, text))
         ]
 
     def _render_head(self, _: AtVersion, answer: EngineAnswer, __: Pages) -> Markup:
-        return render_engines_head(answer, self._verb, self._verdict)
+        return render_engines_head(answer, self._verb, self._verdict, self._chosen.text)
 
     def _render_table(self, asked: AtVersion, answer: EngineAnswer, pages: Pages) -> Markup:
         found = self._found(answer)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from explorer.errors import Problem
 from explorer.inspect import ChangeTotals
+from widgets.choices import Choices
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.feed._ask import (
     KINDS,
@@ -53,6 +54,8 @@ class FeedView:
         self._state = state
         totals = Pane(_render_totals, noun="versions", export=_export_totals)
         rows = Pane(_render_rows, head=self._render_rows_head, export=_export_rows)
+        self._chosen = Choices(state, "feed", lambda _: self._rows.refresh())
+        self._read: _Range | None = None
         self._totals = View(services, state, "feed", _TOTALS, totals)
         request = Request(
             question=self._counted,
@@ -60,7 +63,7 @@ class FeedView:
                 asked.service, asked.first, asked.last, asked.kind, watch
             ),
             words=_ROWS_WORDS,
-            offer=Offer(action="rows", render=_offer_rows),
+            offer=Offer(action="rows", render=self._offer_rows),
         )
         self._rows = View(services, state, "feed", request, rows, after=(self._totals,))
         self.panel = build_stack(
@@ -68,6 +71,7 @@ class FeedView:
         )
         for name in ("older", "version"):
             self._totals.top.on(name, lambda text, name=name: self._pick(name, text))  # type: ignore[misc]
+        self._rows.listen(self._note_read)
         rows.live.on("kind", self._choose_kind)
         totals.live.on("one", self._choose)
         totals.live.on("reach", lambda _: state.param.update(view="reach"))
@@ -78,9 +82,23 @@ class FeedView:
         self._rows.show(service)
 
     def _counted(self, *_: object) -> _Range | None:
-        """The range whose changes are counted, where there are any."""
-        found = self._totals.answer
-        return self._totals.question if found is not None and found.versions.num_rows else None
+        """The range whose changes are counted, where there are any, and the kind that is chosen."""
+        asked, found = self._totals.question, self._totals.answer
+        if asked is None or found is None or not found.versions.num_rows:
+            return None
+        counts = count_kinds(found)
+        return replace(
+            asked, kind=self._chosen.get("kind", [kind for kind in KINDS if counts[kind]])
+        )
+
+    def _note_read(self) -> None:
+        """Of a range whose rows were asked for, those of another kind are read unasked."""
+        if self._rows.question is not None and self._rows.answer is not None:
+            self._read = replace(self._rows.question, kind="")
+
+    def _offer_rows(self, asked: _Range) -> Markup | None:
+        is_read = replace(asked, kind="") == self._read
+        return None if is_read or asked.first == asked.last else _OFFER
 
     def _pick(self, name: str, text: str) -> None:
         version, asked = self._state.find_version(text), self._totals.question
@@ -96,6 +114,7 @@ class FeedView:
         asked = self._rows.question
         if asked is not None and self._rows.answer is not None and kind in {"", *KINDS}:
             self._rows.ask(replace(asked, kind=kind))
+            self._chosen.choose(kind=kind)
 
     def _render_rows_head(self, asked: _Range, found: Rows | None) -> Markup:
         totals = self._totals.answer
@@ -195,10 +214,6 @@ def _render_rows(asked: _Range, found: Rows, pages: Pages) -> Markup:
         more if found.is_cut else NOTHING,
         render_copy_as("changed-rows", commands),
     )
-
-
-def _offer_rows(asked: _Range) -> Markup | None:
-    return None if asked.first == asked.last else _OFFER
 
 
 def _export_totals(_: _Range, totals: ChangeTotals) -> Export:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 import explorer.inspect as look
 from explorer.progress import Watch
+from widgets.choices import LONGEST_FILTER, name_sort, read_sort
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.files._ask import (
     FREE_COMMITS,
@@ -30,7 +31,7 @@ from widgets.screens.files.parts import (
 )
 from widgets.session.page_services import PageServices
 from widgets.session.tables import FileQuery, TableService
-from widgets.state import PageState, parse_file_list, parse_version, render_file_list
+from widgets.state import PageState, parse_list, parse_version, render_list
 from widgets.text import format_count
 from widgets.ui.boxes import build_card, build_split, close_side, open_side
 from widgets.ui.copy_as import render_copy_as, view_commands
@@ -46,12 +47,9 @@ from widgets.ui.view import Offer, Pane, Request, View, Words
 EVERY_FILE = 2**31
 """More than a version can hold."""
 
-LONGEST_FILTER = 500
-"""Characters of a path or partition value that are looked for."""
-
 _SORTABLE = {column.key for column in COLUMNS if column.sortable}
-_FIRST_BY = "path"
-"""The column that files are sorted by where nobody has asked for another."""
+_FIRST = ("path", False)
+"""How files are sorted where nobody has asked for another order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,26 +217,21 @@ def _render_top(asked: _Files) -> Markup:
 def _files(service: TableService, state: PageState) -> _Files | None:
     if state.version is None:
         return None
-    wanted = parse_file_list(state.files)
-    by = wanted.get("by", _FIRST_BY)
+    wanted = parse_list("files", state.files)
+    by, descending = read_sort(wanted, _SORTABLE, _FIRST)
     query = FileQuery(
         version=state.version,
         contains=wanted.get("text", "").strip()[:LONGEST_FILTER] or None,
-        sort_by=by if by in _SORTABLE else _FIRST_BY,
-        descending=wanted.get("order") == "descending",
+        sort_by=by,
+        descending=descending,
     )
     return _Files(service, query)
 
 
 def _render_query(query: FileQuery) -> str:
     """Which files are listed, as it stands in an address; empty for all by their path."""
-    return render_file_list(
-        {
-            "text": query.contains or "",
-            "by": "" if query.sort_by == _FIRST_BY else query.sort_by,
-            "order": "descending" if query.descending else "",
-        }
-    )
+    sort = name_sort((query.sort_by, query.descending), _FIRST)
+    return render_list("files", {"text": query.contains or "", **sort})
 
 
 def _file(service: TableService, state: PageState) -> OneFile | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.plain_arrays import read_flags
+from widgets.choices import Choices, Sort
 from widgets.markup import Markup, esc, html, join
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
@@ -43,7 +44,9 @@ COLUMNS = (
     Column(key="modified", label="Modified (UTC)", sortable=True, wide=True),
     Column(key="note", label="Note"),
 )
-
+_SORTABLE = {column.key for column in COLUMNS if column.sortable}
+_FIRST = ("name", True)
+"""How the files are sorted where nobody has asked for another order: the newest first."""
 
 _DOT = "\N{MIDDLE DOT}"
 
@@ -61,29 +64,30 @@ class LogView:
     def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
         self._links = PlaceLinks(state, has_address=services.runner.is_background)
-        self._filter = ""
-        self._sort: tuple[str, bool] = ("name", True)
+        self._chosen = Choices(state, "log", self._choose)
         self._table = Pane(self._render_log, noun="log files", export=self._export)
-        self._view = View(services, state, "log", _LOG, self._table)
+        request = replace(_LOG, top=lambda _: _render_top(self._chosen.text))
+        self._view = View(services, state, "log", request, self._table)
         self.panel = build_card(self._view.top, self._table.live)
         self.show = self._view.show
-        self._view.listen(self._forget_filter)
-        self._view.top.on("filter", self._set_filter)
+        self._view.top.on("filter", self._chosen.look_for)
         self._table.live.on("sort", self._set_sort)
         self._table.live.on("commit", self._open_commit)
 
-    def _forget_filter(self) -> None:
-        if self._view.answer is None:
-            self._filter = ""
-
-    def _set_filter(self, text: str) -> None:
-        self._filter = text.strip()
+    def _choose(self, _: frozenset[str]) -> None:
+        """Other files of the same log are shown."""
+        if self._view.question is not None:
+            self._view.top.html = _render_top(self._chosen.text)
         self._table.rewind()
 
+    @property
+    def _sort(self) -> Sort:
+        return self._chosen.sort(_SORTABLE, _FIRST)
+
     def _set_sort(self, key: str) -> None:
-        if any(column.key == key and column.sortable for column in COLUMNS):
-            self._sort = (key, not self._sort[1] if key == self._sort[0] else False)
-            self._table.rewind()
+        if key in _SORTABLE:
+            by, descending = self._sort
+            self._chosen.sort_by((key, not descending if key == by else False), _FIRST)
 
     def _open_commit(self, text: str) -> None:
         version = self._state.find_version(text)
@@ -91,10 +95,10 @@ class LogView:
             self._state.param.update(version=version, view="commit")
 
     def _found(self, frame: pa.Table) -> pa.Table:
-        if self._filter:
+        if text := self._chosen.text:
             found = np.zeros(frame.num_rows, dtype=np.bool_)
             for name in ("name", "kind", "note"):
-                hit = pc.match_substring(frame[name], self._filter, ignore_case=True)
+                hit = pc.match_substring(frame[name], text, ignore_case=True)
                 found |= read_flags(hit)
             frame = frame.filter(pa.array(found))
         key, descending = self._sort
@@ -140,13 +144,17 @@ class LogView:
         return Export.of("log-files", self._found(frame))
 
 
-_TOP = html(
-    '<div class="dx-head"><h3>Log files</h3>'
-    '<input type="search" data-do="filter" aria-label="Filter log files" '
-    'placeholder="Filter by name, kind or note">'
-    "{}</div>",
-    EXPORT_BUTTONS,
-)
+def _render_top(text: str) -> Markup:
+    return html(
+        '<div class="dx-head"><h3>Log files</h3>'
+        '<input type="search" data-do="filter" aria-label="Filter log files" '
+        'placeholder="Filter by name, kind or note" value="{}">'
+        "{}</div>",
+        text,
+        EXPORT_BUTTONS,
+    )
+
+
 _LOG: Request[_Log, pa.Table] = Request(
     question=lambda service, _: _Log(service),
     read=lambda asked, _, __: asked.service.read_log_files(),
@@ -156,7 +164,6 @@ _LOG: Request[_Log, pa.Table] = Request(
         again="List the log",
     ),
     follows=LINKED,
-    top=lambda _: _TOP,
     failed=render_problem_below,
 )
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import quote, unquote
 
+from widgets.choices import Choices
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.rows.ask import Rows, sort_rows
 from widgets.text import cut, format_count, format_many
 
 LISTED = 80
 """Columns that are listed to choose from; a search finds the others."""
+LONGEST_SEARCH = 200
+"""Characters of a name that are looked for."""
 _FEW = 8
 """Columns that need no search."""
 
@@ -49,7 +53,7 @@ class Columns:
 
     def search(self, text: str) -> Columns:
         """Show those whose names hold a text, beside those that are pinned."""
-        return replace(self, contains=text.strip()[:200])
+        return replace(self, contains=text.strip()[:LONGEST_SEARCH])
 
     def sort_by(self, name: str) -> Columns:
         """Sort by a column: ascending, then descending, then not at all."""
@@ -79,6 +83,38 @@ class Columns:
         if self.sort is None:
             return found
         return sort_rows(found, self.sort[0], descending=self.sort[1])
+
+
+def read_columns(chosen: Choices) -> Columns:
+    """How an address arranges columns, whether or not they are there."""
+    by = chosen.get("by")
+    return Columns(
+        pinned=tuple(dict.fromkeys(_parse_names(chosen.get("pinned")))),
+        hidden=frozenset(_parse_names(chosen.get("hidden"))),
+        contains=chosen.text[:LONGEST_SEARCH],
+        sort=(by, chosen.get("order") == "descending") if by else None,
+    )
+
+
+def name_columns(columns: Columns) -> dict[str, str]:
+    """An arrangement as it stands in an address."""
+    by, descending = columns.sort or ("", False)
+    return {
+        "text": columns.contains,
+        "by": by,
+        "order": "descending" if descending else "",
+        "pinned": _render_names(columns.pinned),
+        "hidden": _render_names(sorted(columns.hidden)),
+    }
+
+
+def _render_names(names: Sequence[str]) -> str:
+    """Names with commas between, which may hold commas themselves."""
+    return ",".join(quote(name, safe="") for name in names)
+
+
+def _parse_names(text: str) -> list[str]:
+    return [unquote(name) for name in text.split(",") if name]
 
 
 def render_columns(columns: Columns, names: Sequence[str]) -> Markup:

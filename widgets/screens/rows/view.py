@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from explorer.inspect import RowHistory
 from explorer.progress import Watch
 from explorer.protocol.schema_walk import render_path
+from widgets.choices import Choices
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.rows._blame_view import BlameView
-from widgets.screens.rows._columns import Columns, render_columns
+from widgets.screens.rows._columns import Columns, name_columns, read_columns, render_columns
 from widgets.screens.rows.ask import (
     CHANGES_SHOWN,
     PREVIEW_ROWS,
@@ -81,7 +82,7 @@ class RowsView:
 
     def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
-        self._columns = Columns()
+        self._chosen = Choices(state, "rows", self._choose_otherwise)
         rows = Pane(
             self._render_preview,
             export=lambda asked, found: rows_export(f"rows-{asked.version}", found),
@@ -110,7 +111,7 @@ class RowsView:
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
-        self._columns, self._names = Columns(), ()
+        self._names = ()
         self._rows.show(service)
         self._blame.show(service)
         self._history.show(service)
@@ -119,24 +120,32 @@ class RowsView:
         """Other rows have come, or none: the columns that are gone cannot be arranged."""
         asked, found = self._rows.question, self._rows.answer
         self._blame.leave()
-        if found is not None:
-            self._columns = self._columns.among(found.names)
-            if found.names != self._names and asked is not None:
-                self._names = found.names
-                self._rows.top.html = _render_input(asked, self._names)
+        if found is not None and found.names != self._names and asked is not None:
+            self._names = found.names
+            self._rows.top.html = _render_input(asked, self._names)
+
+    @property
+    def _columns(self) -> Columns:
+        """How the columns are arranged, of those that are there."""
+        found = self._rows.answer
+        return read_columns(self._chosen).among(() if found is None else found.names)
 
     def _arrange(self, columns: Columns) -> None:
         found = self._rows.answer
         if found is not None:
-            self._columns = columns.among(found.names)
-            self._rows.refresh()
+            self._chosen.choose(**name_columns(columns.among(found.names)))
 
     def _sort(self, name: str) -> None:
         found = self._rows.answer
         if found is not None and name in found.names:
-            self._columns = self._columns.sort_by(name)
+            self._arrange(self._columns.sort_by(name))
+
+    def _choose_otherwise(self, names: frozenset[str]) -> None:
+        """The same rows in another order, or other columns of them."""
+        if names & {"by", "order"}:
             self._blame.leave()
             self._shown.rewind()
+        self._rows.refresh()
 
     def _choose_row(self, number: str) -> None:
         asked, found, at = self._rows.question, self._rows.answer, parse_version(number)
@@ -145,7 +154,8 @@ class RowsView:
             self._rows.refresh()
 
     def _render_preview(self, asked: _Condition, found: Rows, pages: Pages) -> Markup:
-        return _render_preview(asked, found, pages, self._columns, self._blame.row)
+        columns = read_columns(self._chosen).among(found.names)
+        return _render_preview(asked, found, pages, columns, self._blame.row)
 
     def _type(self, where: str) -> None:
         if len(where) <= LONGEST_TEXT:

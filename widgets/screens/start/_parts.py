@@ -51,9 +51,8 @@ _KEYS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def is_sortable(key: str) -> bool:
-    """Whether the list can be sorted by this column."""
-    return key in _KEYS
+SORTABLE = frozenset(_KEYS)
+"""The columns that the list can be sorted by."""
 
 
 def begins_descending(key: str) -> bool:

@@ -7,14 +7,15 @@ from datetime import UTC, datetime
 from itertools import zip_longest
 
 from explorer.progress import Progress
+from widgets.choices import Choices, Sort
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.start._parts import (
     CATALOG_COLUMNS,
+    SORTABLE,
     begins_descending,
     build_summary_row,
     count_findings,
     filter_summaries,
-    is_sortable,
     render_findings,
     sort_summaries,
     sum_up,
@@ -29,6 +30,10 @@ from widgets.ui.pieces import render_problem, render_waiting
 from widgets.ui.table import Cell, Column, Row, render_table
 
 Open = Callable[[str], None]
+
+_FIRST = ("health", False)
+"""How the list is sorted where nobody has asked for another order: what cannot be read and what
+has errors first, as they are what somebody is to see."""
 
 _COLUMNS = (Column(key="table", label="Table", mono=True),)
 
@@ -119,16 +124,13 @@ class StartView:
         self._list = LiveHtml(margin=0)
         self._recent = LiveHtml(margin=0)
         self._pages = Pages(self._list, "tables", self._fill)
-        self._filter = ""
-        self._finding = ""
-        # what cannot be read and what has errors first: they are what somebody is to see
-        self._sort: tuple[str, bool] = ("health", False)
+        self._chosen = Choices(state, "tables", lambda _: self._choose_otherwise())
         listed = build_filled_card(self._list)
         self.panel = build_stack(listed, self._field, self._recent)
         self._field.on("open", lambda text: self._open(text, on_open))
         for part in (self._list, self._recent):
             part.on("choose", on_open)
-        self._list.on("filter", self._filtered)
+        self._list.on("filter", self._chosen.look_for)
         self._list.on("finding", self._choose_finding)
         self._list.on("sort", self._sorted)
         self._list.on("refresh", lambda _: self._refresh())
@@ -167,23 +169,26 @@ class StartView:
             self._summaries.refresh()
             self._fill()
 
-    def _filtered(self, text: str) -> None:
-        self._filter = cut(text, 200)
+    def _choose_otherwise(self) -> None:
         self._pages.rewind()
         self._fill()
+
+    @property
+    def _finding(self) -> str:
+        return cut(self._chosen.get("finding"), 200)
 
     def _choose_finding(self, finding: str) -> None:
-        self._finding = "" if finding == self._finding else cut(finding, 200)
-        self._pages.rewind()
-        self._fill()
+        self._chosen.choose(finding="" if finding == self._finding else cut(finding, 200))
+
+    @property
+    def _sort(self) -> Sort:
+        return self._chosen.sort(SORTABLE, _FIRST)
 
     def _sorted(self, key: str) -> None:
-        if is_sortable(key):
-            was = self._sort
-            begins_with_most = begins_descending(key)
-            self._sort = (key, not was[1] if was[0] == key else begins_with_most)
-            self._pages.rewind()
-            self._fill()
+        if key in SORTABLE:
+            by, descending = self._sort
+            descending = not descending if by == key else begins_descending(key)
+            self._chosen.sort_by((key, descending), _FIRST)
 
     def _fill(self) -> None:
         if self._state.table or self._state.opening:
@@ -216,14 +221,15 @@ class StartView:
         assert self._summaries is not None  # asked for only where there is something to list
         every = self._summaries.list()
         counted = count_findings(every)
-        shown = sort_summaries(filter_summaries(every, self._filter, self._finding), self._sort)
+        text, finding = self._chosen.text, self._finding
+        shown = sort_summaries(filter_summaries(every, text, finding), self._sort)
         offset, limit = self._pages.span(len(shown))
         now = datetime.now(UTC)
         rows = [build_summary_row(one, now) for one in shown[offset : offset + limit]]
         progress = self._summaries.progress
         waiting = NOTHING if progress is None else render_waiting(_in_words(progress))
         problems = join(render_problem(problem) for problem in self._summaries.problems())
-        is_filtered = self._filter or self._finding
+        is_filtered = text or finding
         table = render_table(
             "Tables", CATALOG_COLUMNS, rows, sort=self._sort,
             empty="No table fits the filter." if is_filtered else "No table was found.",
@@ -237,8 +243,8 @@ class StartView:
             '{}{}<div class="dx-catalog">{}</div>{}',
             sum_up(every),
             problems,
-            self._filter,
-            render_findings(counted, self._finding),
+            text,
+            render_findings(counted, finding),
             waiting,
             table,
             self._pages.render(len(shown)),

@@ -10,6 +10,7 @@ import pyarrow as pa
 from explorer import ScanPlan
 from explorer.inspect import StatisticsReport
 from explorer.progress import Watch
+from widgets.choices import Choices
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.statistics._parts import (
     EXPORTED_REASONS,
@@ -53,6 +54,11 @@ class _Condition:
     where: str
 
 
+def _usual(plan: ScanPlan) -> str:
+    """Which files are shown where nobody has chosen: those that are read, if any are."""
+    return "kept" if plan.num_kept else "all"
+
+
 class ScanPart:
     """A card that asks for a condition; what is typed goes into the address."""
 
@@ -61,7 +67,7 @@ class ScanPart:
     ) -> None:
         self._state = state
         self._report = report
-        self._which = ""
+        self._choices = Choices(state, "statistics", lambda _: self._files.rewind())
         self._names: list[str] = []
         request = Request(
             question=_condition,
@@ -78,7 +84,6 @@ class ScanPart:
             services, state, "statistics", request, answer, self._files, after=(report,)
         )
         self.panel = build_card(self.view.top, answer.live, self._files.live)
-        self.view.listen(self._forget_choice)
         report.listen(self._offer_names)
         self.view.top.on("where", self._type)
         answer.live.on("where", self._type)
@@ -118,17 +123,13 @@ class ScanPart:
         if len(where) <= LONGEST_TEXT:
             self._state.where = where.strip()
 
-    def _forget_choice(self) -> None:
-        if self.view.answer is None:
-            self._which = ""
-
     def _choose(self, which: str) -> None:
-        if which in _WHICH:
-            self._which = which
-            self._files.rewind()
+        plan = self.view.answer
+        if which in _WHICH and plan is not None:
+            self._choices.choose(which="" if which == _usual(plan) else which)
 
     def _chosen(self, plan: ScanPlan) -> str:
-        return self._which or ("kept" if plan.num_kept else "all")
+        return self._choices.get("which", _WHICH) or _usual(plan)
 
     def _render_files(self, _: _Condition, plan: ScanPlan, pages: Pages) -> Markup:
         which = self._chosen(plan)

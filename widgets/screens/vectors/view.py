@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from widgets.choices import Choices, Sort
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.vectors._ask import Vectors, read_vectors
 from widgets.screens.vectors._file_view import FilePart
@@ -41,14 +42,15 @@ class VectorsView:
 
     def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
-        self._sort = _DEFAULT_SORT
+        self._chosen = Choices(state, "vectors", lambda _: self._put_in_order())
+        self._ordered = _DEFAULT_SORT
         answer = Pane(self._render_vectors, head=_render_head, noun="files", export=_export)
         self._vectors = View(services, state, "vectors", _VECTORS, answer)
         self._file = FilePart(services, state)
         self.panel = build_even_split(build_card(answer.live), self._file.panel)
         self._file.panel.param.watch(lambda _: self._fit_side(), "visible")
         self._fit_side()
-        self._vectors.listen(self._forget_sort)
+        self._vectors.listen(self._put_in_order)
         answer.live.on("file", self._choose)
         answer.live.on("sort", self._set_sort)
         answer.live.on("plan-now", partial(open_plan, state))
@@ -65,18 +67,26 @@ class VectorsView:
     def _choose(self, path: str) -> None:
         self._state.file = "" if path == self._state.file else path
 
-    def _forget_sort(self) -> None:
-        if self._vectors.answer is None:
-            self._sort = _DEFAULT_SORT
+    @property
+    def _sort(self) -> Sort:
+        return self._chosen.sort(_SORTABLE, _DEFAULT_SORT)
 
     def _set_sort(self, key: str) -> None:
+        if key in _SORTABLE:
+            by, descending = self._sort
+            descending = not descending if key == by else key != "path"
+            self._chosen.sort_by((key, descending), _DEFAULT_SORT)
+
+    def _put_in_order(self) -> None:
+        """The files that are shown are to be in the order that was chosen; those that are read
+        come in the usual one."""
         vectors = self._vectors.answer
-        if key not in _SORTABLE or vectors is None:
-            return
-        descending = not self._sort[1] if key == self._sort[0] else key != "path"
-        self._sort = (key, descending)
-        order = "descending" if descending else "ascending"
-        self._vectors.change(vectors.sorted([(key, order), ("path", "ascending")]))
+        if vectors is None:
+            self._ordered = _DEFAULT_SORT
+        elif self._ordered != self._sort:
+            key, descending = self._ordered = self._sort
+            order = "descending" if descending else "ascending"
+            self._vectors.change(vectors.sorted([(key, order), ("path", "ascending")]))
 
     def _render_vectors(self, asked: AtVersion, vectors: Vectors, pages: Pages) -> Markup:
         lead = html('<p class="dx-lead">{}</p>', vectors_sentence(vectors))

@@ -362,6 +362,9 @@ def test_rows_that_differ_are_chosen_by_kind(tmp_path: Path) -> None:
     assert page.html.count('class="dx-inserted"') == 25
     page.state.select_range(2, 2)
     page.state.select_range(1, 2)
+    assert 'data-value="inserted" aria-pressed="true">Inserted 60' in page.html
+    assert page.state.differences == "rows=inserted"
+    page.state.differences = ""  # as Back leads to
     assert 'data-value="" aria-pressed="true">All 90' in page.html
 
 

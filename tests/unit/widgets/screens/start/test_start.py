@@ -82,3 +82,22 @@ def test_a_finding_that_no_table_has_any_more_can_be_released(
     start._list._handle_msg({"action": "finding", "value": "small files"})
     assert 'data-value="/lake/a"' in start._list.html
     assert 'data-do="finding"' not in start._list.html
+
+
+def test_what_is_chosen_of_the_list_is_in_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    places = ["/lake/orders", "/lake/visits"]
+    summaries = TableSummaries([Offered(target=place) for place in places])
+    monkeypatch.setattr(summaries, "follow", lambda _: None)
+    state = PageState(tables="text=visits&by=<b>&finding=")
+    start = StartView(services(summaries=summaries), state, lambda _: None)
+    assert re.findall(r'data-do="choose" data-value="([^"]*)"', start._list.html) == places[1:]
+    assert 'value="visits"' in start._list.html
+    start._list._handle_msg({"action": "sort", "value": "place"})
+    start._list._handle_msg({"action": "sort", "value": "place"})
+    start._list._handle_msg({"action": "filter", "value": " LAKE "})
+    assert state.tables == "text=LAKE&by=place&order=descending"
+    found = re.findall(r'data-do="choose" data-value="([^"]*)"', start._list.html)
+    assert found == places[::-1]
+    state.tables = ""  # as Back leads to
+    found = re.findall(r'data-do="choose" data-value="([^"]*)"', start._list.html)
+    assert found == places
