@@ -1,9 +1,10 @@
 """What the page shows, as parameters, and its form in the address.
 
 The address is `?table=…&version=…&view=…`, and `older`, `where`, `file`, `column`, `only`,
-`operation` and `other` where something is selected by them, and the names of `LISTS` where
-something is chosen of these. What it says is from whoever wrote the link: every part is checked,
-a part that cannot be meant becomes a notice, and the address is rewritten from the state.
+`operation`, `answers` and `other` where something is selected by them, and the names of `LISTS`
+where something is chosen of these. What it says is from whoever wrote the link: every part is
+checked, a part that cannot be meant becomes a notice, and the address is rewritten from the
+state.
 """
 
 from __future__ import annotations
@@ -83,9 +84,9 @@ class Address:
 
     `older` is the version to compare with, `where` a condition on rows as SQL, `file`
     the path of one file as the log has it, `column` the way to one column, `only` which
-    commits are shown, see `parse_filter`, `operation` what maintenance is about to plan, `other`
-    another table to compare with. The others are what is chosen of the lists in `LISTS`, see
-    `parse_list`.
+    commits are shown, see `parse_filter`, `operation` what maintenance is about to plan, `answers`
+    what its form is filled in with, `other` another table to compare with. The others are what
+    is chosen of the lists in `LISTS`, see `parse_list`.
     """
 
     table: str = ""
@@ -97,6 +98,7 @@ class Address:
     column: str = ""
     only: str = ""
     operation: str = ""
+    answers: str = ""
     other: str = ""
     files: str = ""
     log: str = ""
@@ -151,7 +153,7 @@ LISTS: Final[Mapping[str, tuple[str, ...]]] = {
 """What can be chosen of the lists of the page, by the name that each list has in an address: that
 of its view, or of what it lists."""
 
-_TEXTS = ("where", "file", "column", "only", *LISTS, "operation", "other")
+_TEXTS = ("where", "file", "column", "only", *LISTS, "operation", "answers", "other")
 
 ADDRESSED = tuple(field.name for field in fields(Address))
 """What of the page's state its address holds."""
@@ -285,6 +287,9 @@ class PageState(param.Parameterized):
     column = param.String(default="", doc="The selected column, as `address.city`.")
     only = param.String(default="", doc="Which commits are shown, see `parse_filter`.")
     operation = param.String(default="", doc="The operation that maintenance is about.")
+    answers = param.String(
+        default="", doc="What the form of that operation is filled in with, see `render_answers`."
+    )
     other = param.String(default="", doc="Another table to compare with, or empty.")
     files = param.String(default="", doc="What is chosen of the files, see `parse_list`.")
     log = param.String(default="", doc="What is chosen of the files of the log.")

@@ -53,10 +53,18 @@ def test_a_form_has_an_address_and_back_leads_to_the_choice(
     page.get_by_label("Keep files for").fill("8 days")
     page.get_by_role("button", name="Make the plan").click()
     expect(page.locator(".dx-consequence")).to_be_visible()
+    expect(page).to_have_url(re.compile("answers=retention%3D8%2Bdays"))
+    page.go_back()
+    expect(page.get_by_label("Keep files for")).to_have_value("8 days")
     page.go_back()
     expect(page.locator(".dx-choice").first).to_be_visible()
     page.go_forward()
+    page.go_forward()
     expect(page.get_by_label("Keep files for")).to_have_value("8 days")
+    page.reload()
+    expect(page.get_by_text("The link has filled in this form.")).to_be_visible()
+    expect(page.get_by_label("Keep files for")).to_have_value("8 days")
+    expect(page.locator(".dx-consequence")).to_have_count(0)
 
 
 def test_a_run_outlasts_a_reload_and_is_seen_and_stopped_in_a_second_tab(

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import parse_qsl, urlencode
 
 from explorer.maintenance.plan.plan import Plan
 from explorer.maintenance.plan.step_types import StepKind
@@ -25,6 +26,7 @@ from widgets.session.planners import (
     plan_upgrade,
     plan_vacuum,
 )
+from widgets.state import LONGEST_TEXT
 from widgets.text import format_count, format_many
 
 Group = Literal["Files", "Log", "Table"]
@@ -422,6 +424,36 @@ _BY_NAME = {operation.name: operation for operation in OPERATIONS}
 def find_operation(name: str) -> Operation | None:
     """The operation of that name, None where the page offers none."""
     return _BY_NAME.get(name)
+
+
+def parse_answers_of(operation: Operation, text: str) -> dict[str, str]:
+    """What an address fills a form in with, `retention=8+days&mode=lite`. Names that are no field
+    of the operation and values that are no choice of theirs are left out."""
+    pairs = parse_qsl(text, errors="replace")
+    fields = {field.name: field for field in operation.fields}
+    return {
+        name: value
+        for name, value in pairs
+        if name in fields and _can_be(fields[name], value) and not _is_usual(fields[name], value)
+    }
+
+
+def render_answers(operation: Operation, answers: Mapping[str, str]) -> str:
+    """The answers to a form as they stand in an address, without what is usual; empty where they
+    are longer than an address may hold."""
+    pairs = [(field.name, answers.get(field.name, "")) for field in operation.fields]
+    fields = zip(pairs, operation.fields, strict=True)
+    text = urlencode([pair for pair, field in fields if not _is_usual(field, pair[1])])
+    return text if len(text) <= LONGEST_TEXT else ""
+
+
+def _can_be(field: Field, value: str) -> bool:
+    return not field.choices or any(value == choice for choice, _ in field.choices)
+
+
+def _is_usual(field: Field, value: str) -> bool:
+    """Whether a form that nobody has filled in says it."""
+    return not value.strip() or bool(field.choices and value == field.choices[0][0])
 
 
 def count_deleted(plan: Plan) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from widgets.session.operations import find_operation, render_answers
 from widgets.state import PageState
 from widgets.ui.plan_links import parse_plan_request
 
@@ -12,7 +15,7 @@ def open_plan_form(state: PageState, text: str) -> None:
     if request is not None:
         state.param.update(plan_request=request, plans_at_once=False)
         # in one step, from which Back leads to where the button was
-        state.param.update(view="maintenance", operation=request[0])
+        _go(state, *request)
 
 
 def open_plan(state: PageState, text: str) -> None:
@@ -20,4 +23,10 @@ def open_plan(state: PageState, text: str) -> None:
     request = parse_plan_request(text)
     if request is not None:
         state.param.update(plan_request=request, plans_at_once=True)
-        state.param.update(view="maintenance", operation=request[0])
+        _go(state, *request)
+
+
+def _go(state: PageState, name: str, answers: Mapping[str, str]) -> None:
+    operation = find_operation(name)
+    said = "" if operation is None else render_answers(operation, answers)
+    state.param.update(view="maintenance", operation=name, answers=said)

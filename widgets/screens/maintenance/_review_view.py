@@ -62,6 +62,11 @@ PLANNING = Notice(
 )
 
 
+FILLED_IN = render_sentence(
+    "The link has filled in this form. Nothing has been planned yet.", kind="dx-muted"
+)
+
+
 def build_unknown(name: str) -> Notice:
     """What is said of an operation that an address names and that is not offered."""
     return Notice(

@@ -17,6 +17,7 @@ from widgets.screens.maintenance._parts import Stage, parse_answers, render_butt
 from widgets.screens.maintenance._plan_parts import render_consequence, render_guards
 from widgets.screens.maintenance._receipt_parts import render_made, render_receipt, undo_version
 from widgets.screens.maintenance._review_view import (
+    FILLED_IN,
     PLANNING,
     build_unknown,
     render_decision,
@@ -29,7 +30,13 @@ from widgets.screens.maintenance._run_parts import render_planning
 from widgets.screens.maintenance._run_view import RunWatcher
 from widgets.session.asking import Question
 from widgets.session.maintenance import Consent
-from widgets.session.operations import Operation, find_operation, needs_name
+from widgets.session.operations import (
+    Operation,
+    find_operation,
+    needs_name,
+    parse_answers_of,
+    render_answers,
+)
 from widgets.session.page_services import PageServices
 from widgets.session.planners import Answers
 from widgets.session.runs import Run
@@ -53,6 +60,8 @@ class MaintenanceView:
         self._operation: Operation | None = None
         self._answers: Answers = {}
         self._left: tuple[str, Answers] = ("", {})
+        self._said = ""
+        self._is_filled_in = False
         self._wrong = ""
         self._asked: str | None = None
         self._plan: Plan | None = None
@@ -90,7 +99,7 @@ class MaintenanceView:
             part.on("run", self._open_run)
             part.on("receipt", self._open_receipt)
             part.on("commit", self._open_commit)
-        self._state.param.watch(self._follow, ["view", "operation"])
+        self._state.param.watch(self._follow, ["view", "operation", "answers"])
 
     def _open_commit(self, text: str) -> None:
         version = self._state.find_version(text)
@@ -103,21 +112,22 @@ class MaintenanceView:
         if before is None or before.uri != service.uri:
             self._begin_anew()
             self._left = ("", {})  # of another table
-            self._arrive(self._state.operation)
+            self._arrive(self._state.operation, self._state.answers)
         self._look()
 
     def _follow(self, *events: Any) -> None:
-        """The page has come here, or its address names another operation."""
+        """The page has come here, or its address names another operation, or other answers."""
         if self._service is None:
             return
-        if self._state.operation != _name_of(self._operation):
+        asked = self._state.operation, self._state.answers
+        if asked != (_name_of(self._operation), self._said):
             self._begin_anew()
-            self._open_form(self._state.operation)
+            self._open_form(*asked)
         elif self._stage == "choose" and any(event.name == "view" for event in events):
-            self._arrive("")
+            self._arrive("", "")
         self._look()
 
-    def _arrive(self, name: str) -> None:
+    def _arrive(self, name: str, answers: str) -> None:
         """Where whoever comes here is led: to what is being done to the table, be it begun by
         another page or by this one before it was reloaded; else to what was asked for."""
         uri = "" if self._service is None else self._service.uri
@@ -125,17 +135,18 @@ class MaintenanceView:
         if running and self._state.plan_request is None:
             self._watch(running[-1])
         elif name:
-            self._open_form(name)
+            self._open_form(name, answers)
 
     def _watch(self, run: Run) -> None:
         self._name(find_operation(run.plan.operation))
         self._go("running")
         self._watcher.watch(run)
 
-    def _name(self, operation: Operation | None) -> None:
-        """What the view is about now; the address says it too."""
+    def _name(self, operation: Operation | None, answers: Answers | None = None) -> None:
+        """What the view is about now, and what was answered; the address says it too."""
         self._operation = operation
-        self._state.operation = _name_of(operation)
+        self._said = "" if operation is None else render_answers(operation, answers or {})
+        self._state.param.update(operation=_name_of(operation), answers=self._said)
 
     def _look(self) -> None:
         if self._service is not None and self._state.view == "maintenance":
@@ -147,8 +158,9 @@ class MaintenanceView:
         request, self._state.plan_request = self._state.plan_request, None
         operation = None if request is None else find_operation(request[0])
         if request is not None and operation is not None and self._stage in {"choose", "form"}:
-            self._name(operation)
             self._answers = dict(request[1])
+            self._name(operation, self._answers)
+            self._is_filled_in = False  # by a button of this page
             self._draw_form(None)
             if self._state.plans_at_once:
                 self._start_planning()
@@ -180,6 +192,7 @@ class MaintenanceView:
             self._keep_answers()
         self._watcher.leave()
         self._plan, self._receipt, self._operation, self._answers = None, None, None, {}
+        self._said, self._is_filled_in = "", False
         self._asked = None  # whoever opens that plan again has its document, and no answers
         self._go("choose")
         uri = "" if self._service is None else self._service.uri
@@ -207,12 +220,15 @@ class MaintenanceView:
         if self._stage == "choose" and find_operation(name) is not None:
             self._open_form(name)
 
-    def _open_form(self, name: str) -> None:
-        """The form of an operation that a person has chosen, or that an address names."""
+    def _open_form(self, name: str, answers: str = "") -> None:
+        """The form of an operation that a person has chosen, or that an address names and fills
+        in. Nothing is planned by an address."""
         operation = find_operation(name)
-        self._name(operation)
+        given = {} if operation is None else parse_answers_of(operation, answers)
+        self._name(operation, given)
+        self._is_filled_in = bool(given)
         if operation is not None:
-            self._answers = self._prefilled(operation)
+            self._answers = given or self._prefilled(operation)
             self._draw_form(None)
         elif name:
             self._state.notice = build_unknown(name)
@@ -242,7 +258,8 @@ class MaintenanceView:
     def _offer(self, operation: Operation, offers: Offers) -> None:
         if self._stage == "form" and operation is self._operation:
             form = render_form_of(operation, self._answers, offers)
-            self._top.html = self._head() + self._wrong + form
+            note = FILLED_IN if self._is_filled_in else NOTHING
+            self._top.html = self._head() + self._wrong + note + form
 
     def _make_plan(self, text: str) -> None:
         if self._stage == "form":
@@ -275,6 +292,8 @@ class MaintenanceView:
         if service is None or operation is None:
             return
         self._asked = None
+        self._is_filled_in = False
+        self._name(operation, answers)
         self._go("planning")
         self._draw_planning(None)
 
