@@ -16,7 +16,7 @@ _HOMES: Final[dict[str, tuple[str, str]]] = {
     "change_totals": ("explorer.inspect.rows.feed_counts", "CHANGE_TOTALS"),
     "changes": ("explorer.answers.changed_rows", "CHANGES"),
     "columns_by_files": ("explorer.inspect.columns.presence", "COLUMNS_BY_FILES"),
-    "conflicts": ("explorer.inspect.conflicts.conflict_check", "CONFLICTS"),
+    "conflicts": ("explorer.inspect.conflicts.conflict_record", "CONFLICTS"),
     "diff": ("explorer.answers._version_diff", "DIFF"),
     "dv": ("explorer.inspect.files.row_deletions", "DELETION_VECTORS"),
     "engines": ("explorer.inspect.engine_support.matrix", "ENGINES"),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         row_sentence,
     )
     from explorer.inspect.conflicts.conflict_check import ConflictCheck, check_conflicts
+    from explorer.inspect.conflicts.recent_commits import RecentConflicts, recent_conflicts
     from explorer.inspect.description import describe
     from explorer.inspect.engine_support.lost_engines import (
         Losses,
@@ -82,6 +83,7 @@ _HOMES = {
     "Layout": "layout.sizes",
     "Losses": "engine_support.lost_engines",
     "Reachability": "reach.reachability",
+    "RecentConflicts": "conflicts.recent_commits",
     "RowBlame": "rows.row_blame",
     "RowDifferences": "rows.row_differences",
     "RowHistory": "rows.row_search",
@@ -122,6 +124,7 @@ _HOMES = {
     "optimize_effects": "layout.optimize_history",
     "reach_by_files": "reach.reachability",
     "reach_by_log": "reach.reachability",
+    "recent_conflicts": "conflicts.recent_commits",
     "readers_sentence": "engine_support.lost_engines",
     "row_condition": "rows.row_condition",
     "row_differences": "rows.row_differences",
@@ -151,6 +154,7 @@ __all__ = [
     "Layout",
     "Losses",
     "Reachability",
+    "RecentConflicts",
     "RowBlame",
     "RowDifferences",
     "RowHistory",
@@ -192,6 +196,7 @@ __all__ = [
     "reach_by_files",
     "reach_by_log",
     "readers_sentence",
+    "recent_conflicts",
     "row_condition",
     "row_differences",
     "row_sentence",

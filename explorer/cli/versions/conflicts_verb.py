@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -22,7 +23,13 @@ from explorer.cli.printing.listings import (
 from explorer.cli.printing.wording import UNKNOWN, render_count
 
 ReadVersion = Annotated[
-    int, typer.Option("--read-version", metavar="N", help="The version that was read.")
+    int | None,
+    typer.Option(
+        "--read-version",
+        metavar="N",
+        help="The version that was read; without it, what each kind of transaction would meet "
+        "among the newest commits.",
+    ),
 ]
 Where = Annotated[
     str | None,
@@ -32,11 +39,11 @@ Where = Annotated[
     ),
 ]
 Kind = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="KIND",
         help="change: it changes rows that it read, like DELETE, UPDATE and MERGE; append: it "
-        "adds rows and reads none.",
+        "adds rows and reads none. The former by default.",
     ),
 ]
 Level = Annotated[
@@ -52,8 +59,8 @@ Level = Annotated[
 def conflicts(  # noqa: PLR0913  # the options of a command
     uri: Uri,
     *,
-    read_version: ReadVersion,
-    operation: Kind = "change",
+    read_version: ReadVersion = None,
+    operation: Kind = None,
     where: Where = None,
     isolation_level: Level = None,
     limit: Limit = None,
@@ -63,7 +70,8 @@ def conflicts(  # noqa: PLR0913  # the options of a command
     """Which commits a transaction would conflict with.
 
     The transaction read the table at --read-version. Each commit since is checked by the
-    conflict rules of the isolation level.
+    conflict rules of the isolation level. Without it, the newest 100 commits (32 MiB at most)
+    are held against each kind of transaction.
 
     Example: delta-explorer conflicts ./orders --read-version 12 --where "country = 'DE'"
     """
@@ -93,6 +101,9 @@ def _render_overlap(row: Row) -> str:
 def _print(document: Row) -> None:
     console = build_console(sys.stdout)
     print_note(console, document["sentence"])
+    if "transactions" in document:
+        print_listing(console, _OUTLOOK, document["transactions"])
+        return
     rows = document["conflicts"]
     if rows:
         print_listing(console, _COLUMNS, rows)
@@ -111,4 +122,31 @@ _COLUMNS = (
     Column(title="rule", render=lambda row: row["rule"], style=lambda _: "bold"),
     Column(title="user", render=_who, shrinks=True, limit=60, from_width=120),
     Column(title="both touch", render=_render_overlap, shrinks=True),
+)
+
+
+def _render_transaction(row: Row) -> str:
+    return f"{row['transaction']}: {row['where']}" if row["where"] else str(row["transaction"])
+
+
+def _of_conflict(key: str) -> Callable[[Row], str]:
+    def render(row: Row) -> str:
+        conflict = row["conflict"]
+        return "" if conflict is None else str(conflict[key])
+
+    return render
+
+
+def _render_operation(row: Row) -> str:
+    conflict = row["conflict"]
+    return "" if conflict is None else conflict["commit"]["operation"] or UNKNOWN
+
+
+_OUTLOOK = (
+    Column(title="transaction", render=_render_transaction),
+    Column(title="safe from", render=lambda row: str(row["safe_from"]), align="right"),
+    Column(title="conflicts with", render=_of_conflict("version"), align="right"),
+    Column(title="operation", render=_render_operation),
+    Column(title="rule", render=_of_conflict("rule"), style=lambda _: "bold"),
+    Column(title="why", render=_of_conflict("reason"), shrinks=True, from_width=120),
 )

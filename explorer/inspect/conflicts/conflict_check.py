@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import pyarrow as pa
 
-from explorer.errors import InvalidArgumentError
-from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
 from explorer.progress import Cancel, ProgressCallback, Watch, while_working
@@ -18,7 +17,6 @@ from explorer.protocol.filenames import render_commit_name
 from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
-from explorer.table.times import utc_time
 from explorer.transaction.conflicts import Conflict
 from explorer.transaction.later_commits import conflicts_since, transaction_upon
 from explorer.transaction.read_set import NOTHING
@@ -76,7 +74,7 @@ class ConflictCheck:
         (`overlap_kind`, the first values of it in `overlap`, and `num_overlaps`); operation,
         user_name and engine_info of the concurrent commit; log_file; spec, null where the rule
         is one of isolation levels."""
-        return build_frame(COLUMNS, [_row(conflict) for conflict in self.found])
+        return build_frame(COLUMNS, [conflict_row(conflict) for conflict in self.found])
 
 
 def check_conflicts(  # noqa: PLR0913  # what was read, how, and who looks on
@@ -146,7 +144,9 @@ def _check(
         if name == "change" and totals[name] == 1:
             met(conflicting_commit_in_words(conflict))
     every = [one for name in names for one in found[name]]
-    times = while_working(lambda: _times_of(table, every), watch, "Asking when they were made")
+    times = iter(
+        while_working(lambda: with_times(table, every), watch, "Asking when they were made")
+    )
     return {
         name: ConflictCheck(
             read_version=one.base.version,
@@ -155,7 +155,7 @@ def _check(
             where=where if name == "change" else None,
             isolation_level=one.provenance.isolation_level,
             num_conflicts=totals[name],
-            found=tuple(_at(one, times) for one in found[name]),
+            found=tuple(itertools.islice(times, len(found[name]))),
         )
         for name, one in staged.items()
     }
@@ -175,11 +175,14 @@ def _times_of(table: Table, found: Sequence[Conflict]) -> dict[int, int | None]:
     }
 
 
-def _at(one: Conflict, times: Mapping[int, int | None]) -> Conflict:
-    return replace(one, commit=replace(one.commit, timestamp=times[one.version]))
+def with_times(table: Table, found: Sequence[Conflict]) -> list[Conflict]:
+    """The conflicts, each commit with the time that counts for it."""
+    times = _times_of(table, found)
+    return [replace(one, commit=replace(one.commit, timestamp=times[one.version])) for one in found]
 
 
-def _row(conflict: Conflict) -> tuple[Any, ...]:
+def conflict_row(conflict: Conflict) -> tuple[Any, ...]:
+    """The values of `COLUMNS`."""
     commit, overlap = conflict.commit, conflict.overlap
     stamp = commit.timestamp
     return (
@@ -216,66 +219,3 @@ def conflicting_commit_in_words(conflict: Conflict) -> str:
     """Which commit won, by which rule, and why."""
     who = f" ({conflict.commit.operation[:60]})" if conflict.commit.operation else ""
     return f"Conflict with version {conflict.version}{who}: {conflict.rule}. {conflict.reason}"
-
-
-def _ask(  # the parameters of an answer
-    table: Table,
-    progress: ProgressCallback | None,
-    *,
-    read_version: int,
-    operation: Operation = "change",
-    where: str | None = None,
-    isolation_level: str | None = None,
-) -> ConflictCheck:
-    return check_conflicts(
-        table,
-        read_version,
-        operation=operation,
-        where=where,
-        isolation_level=isolation_level,
-        progress=progress,
-    )
-
-
-def _check_operation(text: str) -> str:
-    if text not in OPERATIONS:
-        raise InvalidArgumentError(
-            f"{text[:60]!r} is not a valid --operation.",
-            reason=f"It can be {' or '.join(OPERATIONS)}.",
-            remedy="Leave it out for an operation that changes rows.",
-        )
-    return text
-
-
-def _documents(found: ConflictCheck, limit: int | None) -> Iterator[Document]:
-    yield {
-        "read_version": found.read_version,
-        "newest_version": found.newest_version,
-        "operation": found.operation,
-        "where": found.where,
-        "isolation_level": found.isolation_level,
-        "sentence": found.sentence,
-        "num_conflicts": found.num_conflicts,
-        "conflicts": [_document_of(conflict) for conflict in found.found[:limit]],
-    }
-
-
-def _document_of(conflict: Conflict) -> Document:
-    body = asdict(conflict)
-    stamp = conflict.commit.timestamp
-    body["commit"]["timestamp"] = None if stamp is None else utc_time(stamp)
-    return body
-
-
-CONFLICTS: Final = Answer(
-    name="conflicts",
-    parameters=(
-        Parameter(name="read_version", kind="whole", is_required=True),
-        Parameter(name="operation", kind="text", check=_check_operation),
-        Parameter(name="where", kind="text"),
-        Parameter(name="isolation_level", kind="text"),
-        LIMIT,
-    ),
-    ask=_ask,
-    documents=_documents,
-)

@@ -69,5 +69,5 @@ def test_usage_names_what_may_be_left_out(capsys: pytest.CaptureFixture[str]) ->
     assert usage == "Usage: delta-explorer constraint URI [add|drop] [NAME] [EXPR] [OPTIONS]"
     assert "  --open / --no-open  Open a browser on the page." in help_of(capsys, "serve")
     assert "Options of a server for others:" in help_of(capsys, "serve")
-    required = [line for line in help_of(capsys, "conflicts") if "(required)" in line]
-    assert [line.split()[0] for line in required] == ["--read-version"]
+    required = [line for line in help_of(capsys, "update") if "(required)" in line]
+    assert [line.split()[-1] for line in required] == ["(required)"]

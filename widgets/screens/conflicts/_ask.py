@@ -1,4 +1,5 @@
-"""Which commits a transaction would have met, had it read a version."""
+"""Which commits a transaction would have met, had it read a version; of the newest version, what
+each kind of transaction would have met in the commits before."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import explorer.inspect as look
 from explorer.inspect.commits.commit_counts import commits_between
 from explorer.inspect.conflicts.conflict_check import check_every_operation
 from explorer.progress import Watch
+from explorer.scan.predicate.parse import parse_predicate
 from widgets.session.tables import TableService
 
 
@@ -22,13 +24,20 @@ class ConflictAnswers:
 
 def read_conflicts(
     service: TableService, version: int, where: str, watch: Watch, tell: Callable[[str], None]
-) -> ConflictAnswers:
+) -> ConflictAnswers | look.RecentConflicts:
     """Hold every commit after `version` against both. `tell` hears which commits these are, and
-    then of the first one that a change conflicts with. Raises `InvalidArgumentError` for a
-    condition that cannot be understood."""
+    then of the first one that a change conflicts with. After the newest version there is none:
+    then the newest commits are held against each kind of transaction. Raises
+    `InvalidArgumentError` for a condition that cannot be understood."""
     newest = service.table.latest_version()
-    if version < newest:
-        tell(commits_between(service.table, version, newest).sentence)
+    if version >= newest:
+        snapshot = service.snapshot(version, watch)
+        if where:
+            parse_predicate(where, snapshot.schema)
+        return look.recent_conflicts(
+            service.table, snapshot, progress=watch.progress, cancel=watch.cancel
+        )
+    tell(commits_between(service.table, version, newest).sentence)
     found = check_every_operation(
         service.table,
         service.snapshot(version, watch),

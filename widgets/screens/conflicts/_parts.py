@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from widgets.text import UNKNOWN, cut, format_count, format_minute, format_time
 from widgets.ui.table import Cell, Column, Row
@@ -41,6 +41,51 @@ def build_conflict_row(entry: Mapping[str, Any]) -> Row:
         action="version",
         value=str(entry["version"]),
     )
+
+
+OUTLOOK_COLUMNS = (
+    Column(key="transaction", label="Transaction", wraps=True),
+    Column(key="safe", label="No conflict if it read", wraps=True),
+    Column(key="version", label="Conflicts with", wraps=True),
+    Column(key="rule", label="Rule", wide=True),
+    Column(key="reason", label="Why", wraps=True),
+)
+
+
+def build_outlook_row(entry: Mapping[str, Any], num_commits: int) -> Row:
+    """One kind of transaction; a click compares the commit in its way with the version before."""
+    kind, where = str(entry["transaction"]), entry["where"]
+    said = _TRANSACTIONS[kind]
+    if where:
+        said = f"{said} {cut(str(where), 80)}"
+    safe, version, spec = format_count(entry["safe_from"]), entry["version"], entry["spec"]
+    asked = Cell(text=said, title=None if where is None else cut(str(where), 2000))
+    if version is None:
+        none = Cell(text="none", muted=True)
+        return Row(cells=(asked, Cell(text=f"any version from {safe} on"), none, _NONE, _NONE))
+    met = f"{format_count(version)} {cut(str(entry['operation'] or UNKNOWN), 40)}"
+    number = f"{format_count(entry['num_conflicting'])} of {format_count(num_commits)}"
+    return Row(
+        cells=(
+            asked,
+            Cell(text=f"version {safe} or newer"),
+            Cell(text=met, title=f"{format_time(entry['timestamp'])}; {number} commits conflict"),
+            Cell(text=str(entry["rule"]), title=f"Specification: {spec}" if spec else None),
+            Cell(text=str(entry["reason"])),
+        ),
+        action="version",
+        value=str(version),
+    )
+
+
+_NONE: Final = Cell(text="")
+_TRANSACTIONS: Final = {
+    "append": "Append: reads no rows",
+    "change": "DELETE, UPDATE or MERGE: reads all rows",
+    "change in partition": "DELETE, UPDATE or MERGE where",
+    "compaction": "Compaction of files that others changed since",
+    "metadata": "Change of the schema or properties",
+}
 
 
 def _many(number: int, kinds: str) -> str:

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import explorer.inspect as look
+from explorer.inspect.conflicts.recent_commits import MOST_BYTES, MOST_COMMITS
 from explorer.progress import Watch
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.conflicts._ask import ConflictAnswers, read_conflicts
-from widgets.screens.conflicts._parts import CONFLICT_COLUMNS, build_conflict_row
+from widgets.screens.conflicts._parts import (
+    CONFLICT_COLUMNS,
+    OUTLOOK_COLUMNS,
+    build_conflict_row,
+    build_outlook_row,
+)
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService, read_column_names
 from widgets.state import LONGEST_TEXT, PageState
-from widgets.text import cut, format_count, visible
+from widgets.text import cut, format_bytes, format_count, visible
 from widgets.ui.boxes import build_card, build_stack
 from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
@@ -22,6 +29,9 @@ from widgets.ui.pieces import render_asked_problem, render_name_offers
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import AtVersion, Pane, Request, Tell, View, Words, at_version
+
+Answer = ConflictAnswers | look.RecentConflicts
+"""The latter of the newest version, which no commit follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +49,7 @@ class ConflictsView:
 
     def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
-        answer = Pane(_render_conflicts, noun="conflicts", export=_export)
+        answer = Pane(_render_answer, noun="conflicts", export=_export)
         request = replace(_CONFLICTS, top=lambda asked: _render_input(asked, self._names))
         self._view = View(services, state, "conflicts", request, answer)
         self._columns = View(services, state, "conflicts", _COLUMNS, Pane(lambda *_: NOTHING))
@@ -87,8 +97,54 @@ def _transaction(service: TableService, state: PageState) -> _Transaction | None
     return _Transaction(service, state.version, state.where, state.latest)
 
 
-def _read(asked: _Transaction, watch: Watch, tell: Tell) -> ConflictAnswers:
+def _read(asked: _Transaction, watch: Watch, tell: Tell) -> Answer:
     return read_conflicts(asked.service, asked.version, asked.where, watch, tell)
+
+
+def _render_answer(asked: _Transaction, found: Answer, pages: Pages) -> Markup:
+    if isinstance(found, look.RecentConflicts):
+        return _render_recent(asked, found)
+    return _render_conflicts(asked, found, pages)
+
+
+def _render_recent(asked: _Transaction, found: look.RecentConflicts) -> Markup:
+    """What each kind of transaction meets among the newest commits."""
+    uri, number = asked.service.uri, found.num_commits
+    rows = [build_outlook_row(row, number) for row in read_records(found.frame)]
+    commands = {
+        "CLI": command_line("conflicts", uri),
+        "Python": python_line(
+            uri, "import explorer.inspect as look\nlook.recent_conflicts(table).frame"
+        ),
+    }
+    return html(
+        '<div class="dx-head"><p class="dx-lead">{}</p><span class="dx-hint">{}</span>{}</div>'
+        '{}<p class="dx-muted">{}</p>{}',
+        visible(found.sentence),
+        "click a line to compare" if number else "",
+        EXPORT_BUTTONS if number else NOTHING,
+        render_table("Transactions and what they conflict with", OUTLOOK_COLUMNS, rows)
+        if number
+        else NOTHING,
+        _tell_bound(number, where=asked.where),
+        render_copy_as("conflicts", commands),
+    )
+
+
+def _tell_bound(number: int, *, where: str) -> str:
+    ask = (
+        "For a transaction of yours, give the version that it read above: the one that was the "
+        "newest when it began."
+    )
+    if where:
+        ask = f"The condition counts for a transaction of yours. {ask}"
+    if not number:
+        return ask
+    looked = "The newest commit was looked at"
+    if number > 1:
+        looked = f"The newest {format_count(number)} commits were looked at"
+    most = f"{format_count(MOST_COMMITS)} at most, and {format_bytes(MOST_BYTES)} of them"
+    return f"{looked} ({most}). {ask}"
 
 
 def _render_conflicts(asked: _Transaction, found: ConflictAnswers, pages: Pages) -> Markup:
@@ -130,11 +186,6 @@ def _render_conflicts(asked: _Transaction, found: ConflictAnswers, pages: Pages)
 
 def _render_meaning(found: ConflictAnswers) -> Markup:
     """Which transaction is meant, and what another one would have met."""
-    if found.change.newest_version <= found.change.read_version:
-        return html(
-            '<p class="dx-muted">Give the version that your transaction read above: the one '
-            "that was the newest when it began.</p>"
-        )
     change = found.change
     read = f"the rows where {cut(change.where, 200)}" if change.where else "all rows"
     said = found.append.sentence
@@ -147,7 +198,9 @@ def _render_meaning(found: ConflictAnswers) -> Markup:
     )
 
 
-def _export(_: _Transaction, found: ConflictAnswers) -> Export | None:
+def _export(_: _Transaction, found: Answer) -> Export | None:
+    if isinstance(found, look.RecentConflicts):
+        return Export.of("recent-conflicts", found.frame) if found.num_commits else None
     if not found.change.found:
         return None
     return Export.of(f"conflicts-{found.change.read_version}", found.change.frame)
@@ -172,7 +225,7 @@ def _render_input(asked: _Transaction, names: Sequence[str], wrong: str = "") ->
     )
 
 
-_CONFLICTS: Request[_Transaction, ConflictAnswers] = Request(
+_CONFLICTS: Request[_Transaction, Answer] = Request(
     question=_transaction,
     read=_read,
     words=Words(

@@ -50,12 +50,51 @@ def test_rows_that_the_winner_did_not_touch_do_not_conflict(tmp_path: Path) -> N
     assert "concurrent delete-read" not in innocent.html
 
 
-def test_the_newest_version_has_nothing_to_conflict_with(tmp_path: Path) -> None:
-    page = Page().open(orders(tmp_path), view="conflicts")
-    assert "Version 1 is the newest: there is nothing to conflict with." in page.html
+def test_of_the_newest_version_the_commits_before_are_held_against_each_kind(
+    tmp_path: Path,
+) -> None:
+    place = orders(tmp_path)
+    page = Page().open(place, view="conflicts")
+    found = look.recent_conflicts(explorer.open_table(place))
+    assert html.escape(found.sentence) in page.html
+    assert "A DELETE, UPDATE or MERGE that reads all rows conflicts with version 1" in page.html
+    assert "any version from 0 on" in page.html  # of an append
+    assert page.html.count('data-do="version" data-value="1"') >= 2  # a change, a compaction
+    assert "The newest commit was looked at (100 at most, and 32.0 MiB of them)." in page.html
+    page.do("where", "idd > 4")
+    assert "Did you mean id?" in page.html
+    page.do("where", "id > 4")
+    assert "The condition counts for a transaction of yours." in page.html
+    page.do("where", "")
     page.do("read", "0")
     assert page.state.version == 0
     assert ": concurrent delete-read" in page.html
+
+
+def test_a_line_of_a_kind_leads_to_the_commit_in_its_way(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path), view="conflicts")
+    part = next(part for part in page.parts() if "Transactions and what they" in part.html)
+    part._handle_msg({"action": "version", "value": "1"})
+    assert (page.state.view, page.state.version) == ("compare", 1)
+
+
+def test_a_table_of_one_commit_has_nothing_to_conflict_with(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "orders")
+    log.commit(0, [PROTOCOL, metadata(), between("low", 0, 9)])
+    page = Page().open(log.root, view="conflicts")
+    assert "No commit led to version 0 in this log: nothing to conflict with." in page.html
+    assert "Transactions and what they" not in page.html
+
+
+def test_a_partition_of_a_table_is_inert(tmp_path: Path) -> None:
+    evil = "<img src=/evil onerror=window.ran=1>"
+    log = LogFolder(tmp_path / "orders")
+    log.commit(0, [PROTOCOL, metadata(partitionColumns=["part"])])
+    operation = {"commitInfo": {"operation": evil}}
+    log.commit(1, [operation, add("a", partitionValues={"part": evil})])
+    page = Page().open(log.root, view="conflicts")
+    assert "part = &#x27;&lt;img src=/evil" in page.html
+    assert "<img" not in page.html
 
 
 def test_what_is_no_version_and_no_condition_is_said_where_it_was_typed(tmp_path: Path) -> None:
