@@ -299,11 +299,12 @@ def _ends_by_log(table: Table, known: _Known, watch: Watch) -> list[_Told]:
         return []
     try:
         events = read_events(table.store_at(known.listing), known.listing, watch)
-    except CorruptLogError:
+        if events.num_base:
+            return []
+        ends = build_ends(events)
+    except CorruptLogError:  # such as a vector whose file cannot be named
         return []
-    if events.num_base:
-        return []
-    ends, count = build_ends(events), events.last - events.first + 1
+    count = events.last - events.first + 1
     written = np.zeros(count, np.int64)
     return [_Told(first=events.first, last=events.last, ends=ends, written=written)]
 

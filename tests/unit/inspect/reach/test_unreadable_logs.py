@@ -117,3 +117,13 @@ def test_feed_of_commits_before_a_checkpoint_is_known_from_it_on(tmp_path: Path)
     feed = metadata(configuration={"delta.enableChangeDataFeed": "true"})
     folder.checkpoint(6, [PROTOCOL, feed, add("6.parquet")])
     assert states(folder, "feed") == [GONE] * 5 + [BROKEN, KEPT, KEPT]
+
+
+def test_a_vector_whose_file_cannot_be_named_leaves_the_rest_of_the_log_to_answer(
+    folder: LogFolder,
+) -> None:
+    odd = {"storageType": "u", "pathOrInlineDv": "no UUID", "sizeInBytes": 1, "cardinality": 1}
+    folder.commit(8, [add("odd.parquet", deletionVector=odd)])
+    found = look.reach_by_log(table(folder))
+    assert (found.problem, found.has_listed) == (None, False)
+    assert states(folder)[-1] == KEPT
