@@ -25,9 +25,9 @@ export function render({model}) {
   // page's answer to the first, which must not be taken for a new place.
   let turn = model.place[0]
   const show = () => {
-    const [followed, search] = model.place
+    const [followed, search, typed_on] = model.place
     if (search === null || followed < turn) { return }
-    const is_step = settled
+    const is_step = settled && !typed_on
     settled = true
     if (window.location.search === search) { return }
     const address = window.location.pathname + search

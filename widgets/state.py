@@ -264,6 +264,17 @@ def render_list(name: str, chosen: Mapping[str, str]) -> str:
     return urlencode([(key, chosen[key]) for key in LISTS[name] if chosen.get(key)])
 
 
+def is_typed_on(before: str, after: str) -> bool:
+    """Whether two query strings differ in what is looked for in one list alone, where something
+    was looked for before and still is."""
+    was, now = (dict(parse_qsl(search.removeprefix("?"))) for search in (before, after))
+    changed = [name for name in was.keys() | now.keys() if was.get(name) != now.get(name)]
+    if len(changed) != 1 or "text" not in LISTS.get(changed[0], ()):
+        return False
+    texts = [parse_list(changed[0], search.get(changed[0], "")) for search in (was, now)]
+    return all(text.pop("text", "") for text in texts) and texts[0] == texts[1]
+
+
 HEALTH_WORDS = {
     "sound": "Healthy",
     "note": "Notes",

@@ -7,7 +7,7 @@ from typing import Any
 
 import param
 
-from widgets.state import PageState
+from widgets.state import PageState, is_typed_on
 from widgets.theme import static_folder
 from widgets.ui.component import Component
 
@@ -24,9 +24,10 @@ class AddressBar(Component):
     """
 
     place = param.List(
-        default=[0, None],
-        doc="How many turns back and forward the page has followed, and its query string with "
-        "the question mark; None as long as it is not known what the page's link means.",
+        default=[0, None, False],
+        doc="How many turns back and forward the page has followed; its query string with the "
+        "question mark, None as long as it is not known what the page's link means; and whether "
+        "it is no more than a text that somebody goes on typing.",
     )
     title = param.String(default="", doc="What the page is called; as its document is where empty.")
     dark = param.Boolean(default=False, doc="Whether the dark theme is on.")
@@ -46,8 +47,10 @@ class AddressBar(Component):
 
     def write(self, search: str, title: str = "") -> None:
         """Tell the browser where the page is, and what it is called there. The first place takes
-        that of the page's link, each later one is a step that Back leads back from."""
-        self.param.update(place=[self._followed, search], title=title)
+        that of the page's link, each later one is a step that Back leads back from, but for a
+        filter that is typed on: Back leads to before all of it."""
+        typed_on = is_typed_on(self.place[1] or "", search)
+        self.param.update(place=[self._followed, search, typed_on], title=title)
 
     def keep_theme(self, state: PageState, post: Callable[[Callable[[], None]], None]) -> None:
         """Begin with the theme that the browser remembers, and let it remember the next.

@@ -14,6 +14,7 @@ from widgets.state import (
     VIEWS,
     Address,
     PageState,
+    is_typed_on,
     name_place,
     parse_address,
     parse_version,
@@ -129,3 +130,24 @@ def test_no_name_makes_the_title_of_a_window_long() -> None:
 def test_a_window_without_a_table_is_called_after_the_list_where_there_is_one() -> None:
     assert name_place(Address()) == ""
     assert name_place(Address(), has_list=True) == "Tables"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "typed_on"),
+    [
+        ("?files=text%3Dem", "?files=text%3Demea", True),
+        ("?view=files&files=text%3De%26by%3Dsize", "?view=files&files=text%3Df%26by%3Dsize", True),
+        ("?files=", "?files=text%3De", False),
+        ("", "?files=text%3De", False),
+        ("?files=text%3De", "", False),
+        ("?files=text%3De", "?files=text%3Df%26by%3Dsize", False),
+        ("?files=text%3De", "?files=text%3De%26by%3Dsize", False),
+        ("?files=text%3De&view=files", "?files=text%3Df&view=log", False),
+        ("?files=text%3De", "?log=text%3De", False),
+        ("?feed=kind%3Dinserted", "?feed=kind%3Ddeleted", False),
+        ("?where=a", "?where=b", False),
+        ("?files=text%3De", "?files=text%3De", False),
+    ],
+)
+def test_a_filter_that_is_typed_on_is_one_step(before: str, after: str, typed_on: bool) -> None:
+    assert is_typed_on(before, after) is typed_on
