@@ -331,7 +331,46 @@ const change_zone = () => {
   window.dispatchEvent(new Event(ZONE_CHANGED))
 }
 const said_now = (text) => wants_local() ? localized(text) : text
-globalThis.dxClock = {is_local: wants_local, change: change_zone, changed: ZONE_CHANGED, said: said_now}  // see page_tools.js, and tooltips of plots
+
+// ------------------------------------------------------------------ axes of time
+//
+// A plot places moments in milliseconds since the epoch, and Bokeh takes them for UTC. For a local
+// clock its ticker and its formatter are given what that clock says as if it were UTC: ticks stand
+// at midnights and full hours of the reader, on both sides of a change to summer time.
+
+const MINUTE_MS = 60000
+const shift_of = (at) => new Date(at).getTimezoneOffset() * MINUTE_MS
+const clock_of = (at) => at - shift_of(at)
+// of an hour that a clock skips or shows twice, any of the two
+const moment_of = (said) => said + shift_of(said + shift_of(said))
+
+const place_ticks = (ticker, {start, end, range, cross_loc}) => {
+  const [from, to, back] = wants_local() ? [clock_of(start), clock_of(end), moment_of] : [start, end, (at) => at]
+  const {major} = ticker.get_ticks(from, to, range, cross_loc)
+  return [...new Set(major.map(back))]
+}
+const label_ticks = (formatter, ticks) => formatter.doFormat(wants_local() ? ticks.map(clock_of) : ticks, {loc: 0})
+
+const titled = new Map()  // axes with what they are called in UTC and in local time
+const show_title = (axis) => {
+  const {utc, local} = titled.get(axis)
+  axis.setv({axis_label: wants_local() ? local : utc}, {sync: false})
+}
+const keep_title = (axis, titles) => {
+  if (titled.has(axis)) { return }
+  titled.set(axis, titles)
+  queueMicrotask(() => show_title(axis))  // the axis is being drawn
+}
+window.addEventListener(ZONE_CHANGED, () => {
+  for (const axis of [...titled.keys()]) {
+    if (axis.document === null) { titled.delete(axis); continue }  // of a plot that is gone
+    show_title(axis)
+    axis.formatter.change.emit()  // all axes that have it are drawn anew
+  }
+})
+
+// see page_tools.js, and the tooltips and axes of plots in widgets/figures/_plots.py
+globalThis.dxClock = {is_local: wants_local, change: change_zone, changed: ZONE_CHANGED, said: said_now, place_ticks, label_ticks, keep_title}
 
 // -------------------------------------------------------------- names while one types
 

@@ -92,7 +92,27 @@ def test_what_only_looks_like_an_instant_stays_as_it_is_written(
     expect(far.locator(".dx-written")).to_have_text("2026-10-19 09:56 UTC")
 
 
-def test_tooltips_of_plots_follow(far: Page, server: Server, shop: Path) -> None:
+AXES = """() => [...Bokeh.documents.at(-1)._all_models.values()]
+  .filter((plot) => plot.type === "Figure" && plot.below[0]?.formatter?.args?.titled)
+  .map(({x_range, below: [axis]}) => {
+    const {major} = axis.ticker.get_ticks(x_range.start, x_range.end, x_range, NaN)
+    return {title: axis.axis_label, at: major, said: axis.formatter.doFormat(major, {loc: 0})}
+  })"""
+"""What each axis of time says, and of which moments."""
+
+
+def read_axes(page: Page, ahead: timedelta) -> list[str | None]:
+    """The titles of the axes of time; each tick is a midnight of a clock that is so far ahead."""
+    found = page.evaluate(AXES)
+    for axis in found:
+        clock = [datetime.fromtimestamp(at / 1000, UTC) + ahead for at in axis["at"]]
+        assert axis["said"] == [f"{day:%Y-%m-%d}" for day in clock]
+        assert len(clock) > 1
+        assert {(day.hour, day.minute) for day in clock} == {(0, 0)}
+    return sorted((axis["title"] for axis in found), key=str)
+
+
+def test_tooltips_and_axes_of_plots_follow(far: Page, server: Server, shop: Path) -> None:
     far.goto(server.address(table=str(shop), view="timeline"))
     plot = far.get_by_role("img", name="Commits over the whole log")
     expect(plot.locator("canvas").first).to_be_visible()
@@ -114,5 +134,14 @@ def test_tooltips_of_plots_follow(far: Page, server: Server, shop: Path) -> None
         return ""
 
     assert " UTC to " in point()
+    assert read_axes(far, timedelta(0)) == ["Committed (UTC)", None]
     far.get_by_role("button", name="UTC", exact=True).click()
     assert " UTC+05:30 to " in point()
+    assert read_axes(far, INDIA) == ["Committed (local time)", None]
+    # so are those that are drawn afterwards
+    far.reload()
+    expect(plot.locator("canvas").first).to_be_visible()
+    far.wait_for_function(f"({AXES})().some(({{title}}) => title === 'Committed (local time)')")
+    assert read_axes(far, INDIA) == ["Committed (local time)", None]
+    far.get_by_role("button", name="Local time").click()
+    assert read_axes(far, timedelta(0)) == ["Committed (UTC)", None]

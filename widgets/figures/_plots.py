@@ -15,6 +15,7 @@ from bokeh.models import (
     CDSView,
     ColumnDataSource,
     CustomJSHover,
+    CustomJSTicker,
     CustomJSTickFormatter,
     DatetimeTicker,
     DatetimeTickFormatter,
@@ -213,15 +214,35 @@ def _round_down(value: float, measure: Measure) -> float:
     return float(next(step * unit for step in (5, 2, 1) if step * unit <= value))
 
 
-AXIS_TITLES: Mapping[Axis, str] = {"time": "Committed (UTC)", "version": "Version"}
+_TITLES: Mapping[Axis, str] = {"time": "Committed (UTC)", "version": "Version"}
+_LOCAL_TITLE = "Committed (local time)"
+
+# Without a clock, which `live_html.js` brings, an axis stays in UTC.
+_TICKS_JS = """
+return globalThis.dxClock?.place_ticks(ticker, cb_data) ??
+    ticker.get_ticks(cb_data.start, cb_data.end, cb_data.range, cb_data.cross_loc).major
+"""
+_LABELS_JS = """
+const clock = globalThis.dxClock
+if (titled) { clock?.keep_title(titled, titles) }
+this.labels ??= clock?.label_ticks(formatter, ticks) ?? formatter.doFormat(ticks, {loc: 0})
+return this.labels[index]
+"""
 
 
 def dress_axis(plot: figure, axis: Axis) -> None:
-    """A level axis of times or of versions, with as many labels as there is room for."""
+    """A level axis of times or of versions, with as many labels as there is room for.
+
+    Times are those of the clock that the reader has chosen, see `live_html.js`.
+    """
     plot.xaxis.major_label_policy = NoOverlap(min_distance=6)
     if axis == "time":
-        plot.xaxis.ticker = DatetimeTicker(desired_num_ticks=6, num_minor_ticks=0)
-        plot.xaxis.formatter = DatetimeTickFormatter(**_DATES)
+        ticker = DatetimeTicker(desired_num_ticks=6, num_minor_ticks=0)
+        plot.xaxis.ticker = CustomJSTicker(major_code=_TICKS_JS, args={"ticker": ticker})
+        dates = DatetimeTickFormatter(**_DATES)
+        plot.xaxis.formatter = CustomJSTickFormatter(
+            code=_LABELS_JS, args={"formatter": dates, "titled": None, "titles": None}
+        )
     else:
         plot.xaxis.ticker = BasicTicker(desired_num_ticks=6, num_minor_ticks=0, min_interval=1)
         plot.xaxis.formatter = NumeralTickFormatter(format="0,0")
@@ -236,3 +257,12 @@ def share_axis(plot: figure, other: figure) -> None:
             formatter=axis.formatter,
             major_label_policy=axis.major_label_policy,
         )
+
+
+def title_axis(plot: figure, axis: Axis) -> None:
+    """Say what a level axis is of; one of times is called after the reader's clock."""
+    (level,) = plot.xaxis
+    level.axis_label = _TITLES[axis]
+    if axis == "time":
+        titles = {"utc": _TITLES[axis], "local": _LOCAL_TITLE}
+        level.formatter.args = {**level.formatter.args, "titled": level, "titles": titles}

@@ -33,7 +33,6 @@ from bokeh.plotting import figure
 
 from explorer.log.plain_arrays import Flags
 from widgets.figures._plots import (
-    AXIS_TITLES,
     Shared,
     build_plot,
     build_shared,
@@ -41,6 +40,7 @@ from widgets.figures._plots import (
     dress_axis,
     find_ticks,
     share_axis,
+    title_axis,
 )
 from widgets.figures.commits import (
     Axis,
@@ -131,8 +131,9 @@ def build_timeline(palette: Palette, axis: Axis, measure: Measure = "bytes") -> 
     size = _live_figure(shared, x_range, sources["live"], measure)
     flow = _flow_figure(shared, x_range, sources["changes"], measure)
     lanes = _lanes_figure(shared, axis, x_range, sources)
-    overview = _overview_figure(shared, axis, whole, x_range, sources["bars"])
+    overview = _overview_figure(shared, whole, x_range, sources["bars"])
     share_axis(lanes, overview)
+    title_axis(overview, axis)
     plots = (size, flow, lanes)
     cursors = tuple(
         Span(dimension="height", location=0, line_dash="dashed", visible=False, level="underlay",
@@ -457,14 +458,13 @@ def _add_tools(
 
 
 def _overview_figure(
-    shared: Shared, axis: Axis, whole: Range1d, x_range: Range1d, source: ColumnDataSource
+    shared: Shared, whole: Range1d, x_range: Range1d, source: ColumnDataSource
 ) -> figure:
     palette = shared.palette
     plot = build_plot(
         shared, "Commits over the whole log; drag the shaded range", height=106, x_range=whole,
         y_range=DataRange1d(start=0), tools=[],
     )  # fmt: skip
-    plot.xaxis.axis_label = AXIS_TITLES[axis]
     plot.yaxis.axis_label = "Commits"
     plot.yaxis.ticker = BasicTicker(desired_num_ticks=2, num_minor_ticks=0, min_interval=1)
     plot.yaxis.formatter = NumeralTickFormatter(format="0,0")
