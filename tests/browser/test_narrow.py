@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,54 @@ def test_the_list_of_commits_stands_before_the_selected_one(
     assert lines[0] is not None
     assert lines[1] is not None
     assert lines[0]["y"] < lines[1]["y"]
+
+
+MARKS = """() => {
+  const models = [...Bokeh.documents.at(-1)._all_models.values()]
+  const is_marks = ({data_source}) => data_source?.data.newest !== undefined
+  const plot = models.find((one) => one.type === "Figure" && one.renderers.some(is_marks))
+  if (plot === undefined) { return [] }
+  const {x, width, y, count} = plot.renderers.find(is_marks).data_source.data
+  const {start, end} = plot.x_range
+  const scale = plot.inner_width / (end - start)
+  const left = plot.outer_width - plot.inner_width - plot.min_border_right
+  return [...x].map((place, i) => (
+    {lane: y[i], count: count[i], at: left + (place - start) * scale, wide: width[i] * scale}))
+}"""
+"""The commits' marks with their places and widths in pixels."""
+
+
+def test_no_mark_of_the_timeline_lies_over_another(page: Page, server: Server, shop: Path) -> None:
+    def are_apart() -> int:
+        """The most commits that one mark stands for."""
+        marks = page.evaluate(MARKS)
+        for one, other in pairwise(marks):
+            if one["lane"] == other["lane"]:
+                room = other["at"] - one["at"] - (one["wide"] + other["wide"]) / 2
+                assert room >= 2 - 0.1  # an outline, and what shows between
+        assert min(mark["wide"] for mark in marks) >= 2 - 0.1
+        assert sum(mark["count"] for mark in marks) == 75
+        return int(max(mark["count"] for mark in marks))
+
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.goto(server.address(table=shop, version=74, view="timeline"))
+    expect(page.get_by_text("The log has 75 commits.")).to_be_visible()
+    page.wait_for_timeout(500)  # the browser says how wide it is
+    assert are_apart() > 1
+    page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+    page.wait_for_function(f"({MARKS})().length > 70")
+    alone = len(page.evaluate(MARKS))
+    page.wait_for_timeout(500)
+    are_apart()
+    # where there is no room, a click leads nearer
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.wait_for_function(f"({MARKS})().length < {alone}")
+    page.wait_for_timeout(500)
+    group = max(page.evaluate(MARKS), key=lambda mark: mark["count"])
+    assert group["lane"] == "WRITE"  # the first
+    plot = page.get_by_role("img", name="Commits by operation")
+    plot.click(position={"x": group["at"], "y": 17})
+    page.wait_for_function(f"({MARKS})().every(({{count}}) => count === 1)")
 
 
 def test_rows_stay_in_the_list_of_commits(page: Page, server: Server, shop: Path) -> None:

@@ -1,8 +1,7 @@
 """Commits as columns that a figure can draw, and their aggregation.
 
-A hundred thousand commits are never a hundred thousand glyphs: what lies in
-the visible range is drawn one by one while it is little, and by cell (one lane,
-one slice of the axis) when it is much.
+A hundred thousand commits are never a hundred thousand glyphs: amounts are those of
+slices of the axis, and which commits have a mark of their own stands in `cells`.
 """
 
 from __future__ import annotations
@@ -27,13 +26,6 @@ MEASURES: tuple[Measure, ...] = ("bytes", "rows", "files")
 
 SLICES = 160
 """Slices of the axis for what was added and removed: one every six pixels."""
-
-SINGLE_LIMIT = 600
-"""Up to so many commits are drawn one by one; more would cover each other anyway."""
-
-CELLS_ACROSS = 110
-"""Slices of the axis when commits are drawn by cell: nine lanes stay below 1,000 glyphs."""
-
 
 SPREAD_MS = 1000.0
 """The files of a copied table are all as old as the copy: within a second, an axis
@@ -82,22 +74,6 @@ class Commits:
         return at if found else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cells:
-    """What is drawn: one mark per commit, or per lane and slice.
-
-    `first` and `last` index `Commits`; `count` commits lie between them in the
-    same lane. `touched` is NaN where no commit of the cell says.
-    """
-
-    x: Floats
-    lane: npt.NDArray[np.int8]
-    first: Ints
-    last: Ints
-    count: Ints
-    touched: Floats
-
-
 def read_commits(frame: pa.Table) -> Commits:
     """The drawable columns of a timeline frame, in any order of versions."""
     frame = frame.sort_by("version")
@@ -140,47 +116,6 @@ def build_order(commits: Commits, by: Sorting, descending: bool) -> Ints:  # noq
     amount = (added - removed if by == "bytes" else added + removed)[newest_first]
     keys = np.where(np.isnan(amount), np.inf, -amount if descending else amount)
     return newest_first[np.argsort(keys, kind="stable")]
-
-
-def build_cells(commits: Commits, low: float, high: float, shown: Flags | None = None) -> Cells:
-    """The marks for the `shown` commits between `low` and `high` on the axis."""
-    seen = (commits.x >= low) & (commits.x <= high)
-    inside = np.flatnonzero(seen if shown is None else seen & shown).astype(np.int64)
-    if len(inside) <= SINGLE_LIMIT:
-        return Cells(
-            x=commits.x[inside],
-            lane=commits.lane[inside],
-            first=inside,
-            last=inside,
-            count=np.ones(len(inside), dtype=np.int64),
-            touched=commits.touched[inside],
-        )
-    return _merge(commits, inside, low, high)
-
-
-def _merge(commits: Commits, inside: Ints, low: float, high: float) -> Cells:
-    width = (high - low) / CELLS_ACROSS
-    place = np.clip(((commits.x[inside] - low) / width).astype(np.int64), 0, CELLS_ACROSS - 1)
-    lane = commits.lane[inside].astype(np.int64)
-    keys, group = np.unique(lane * CELLS_ACROSS + place, return_inverse=True)
-    first = np.full(len(keys), np.iinfo(np.int64).max, dtype=np.int64)
-    last = np.full(len(keys), -1, dtype=np.int64)
-    np.minimum.at(first, group, inside)
-    np.maximum.at(last, group, inside)
-    touched = commits.touched[inside]
-    known = ~np.isnan(touched)
-    total: Floats = np.bincount(group[known], weights=touched[known], minlength=len(keys)).astype(
-        np.float64
-    )
-    total[np.bincount(group[known], minlength=len(keys)) == 0] = np.nan
-    return Cells(
-        x=low + (keys % CELLS_ACROSS + 0.5) * width,
-        lane=(keys // CELLS_ACROSS).astype(np.int8),
-        first=first,
-        last=last,
-        count=np.bincount(group, minlength=len(keys)).astype(np.int64),
-        touched=total,
-    )
 
 
 def build_histogram(commits: Commits, bins: int) -> tuple[Floats, Floats]:

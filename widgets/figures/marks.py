@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.plain_arrays import Flags, read_flags
-from widgets.figures.commits import Cells, Commits
+from widgets.figures.cells import Cells, Stretch, find_ends
+from widgets.figures.commits import Commits
 from widgets.text import (
     UNKNOWN,
     cut,
@@ -27,9 +29,6 @@ CHECKPOINTS = "CHECKPOINT"
 EVENTS = "CHANGES"
 """The lanes of the log's own files, and of what changed the table itself."""
 
-POINTS = 400
-"""Beyond some hundreds the marks of one kind form a line anyway."""
-
 PROTOCOL, SCHEMA, METADATA, RESTORE = "protocol", "schema", "properties", "restore"
 _SHAPES = {PROTOCOL: "triangle", SCHEMA: "square", METADATA: "circle", RESTORE: "inverted_triangle"}
 LEGEND = {
@@ -43,22 +42,42 @@ LEGEND = {
 """The kinds of marks with their shapes, as text can show them."""
 
 
-def build_marks(palette: Palette, commits: Commits, cells: Cells) -> dict[str, object]:
-    """The commits, one by one or by cell."""
+_SMALLEST, _CHOSEN_WIDTH, _CHOSEN_HEIGHT, _CROSS = 5.0, 12.0, 16.0, 12.0
+_BETWEEN = 2.0
+"""Pixels: an outline, half of it on each side of a mark, and as much between two marks."""
+
+
+def build_marks(
+    palette: Palette, commits: Commits, cells: Cells, stretch: Stretch
+) -> dict[str, object]:
+    """The commits, one by one or by cell.
+
+    A mark is as high as its commits touched files, in pixels, and as wide where there is room;
+    its width is one of the axis, so that no zoom lays it over the next one. `wide` is that of
+    the mark when it is chosen.
+    """
     known = ~np.isnan(cells.touched)
     touched = np.where(known, cells.touched, 0.0)
     names = [LANES[int(lane)] for lane in cells.lane]
     frame = commits.frame.take(pa.array(cells.last))
     single = cells.count == 1
+    height = _SMALLEST + np.minimum(3.2 * np.log10(1 + touched), 11.0)
+    room = cells.room - _BETWEEN
+    readable = cells.problem < 0
     return {
         "x": cells.x,
         "y": names,
         "color": [palette.lane(name) for name in names],
-        "size": 5.0 + np.minimum(3.2 * np.log10(1 + touched), 11.0),
-        # Hollow where the commit does not say how many files it touched; pale, so that marks
-        # which overlap are each seen by their outline.
-        "fill": np.where(known, 0.4, 0.0),
+        "height": height,
+        "width": np.minimum(height, room) * stretch.pixel,
+        "wide": np.minimum(_CHOSEN_WIDTH, room) * stretch.pixel,
+        # Hollow where the commit does not say how many files it touched; what cannot be read
+        # has a cross instead.
+        "fill": np.where(known & readable, 0.62, 0.0),
+        "line": readable.astype(np.float64),
+        "oldest": commits.version[cells.first],
         "newest": commits.version[cells.last],
+        "count": cells.count,
         "what": _what(commits, cells),
         "when": [_when(commits, i, j) for i, j in zip(cells.first, cells.last, strict=True)],
         "operation": _texts(frame, "operation", single),
@@ -67,6 +86,34 @@ def build_marks(palette: Palette, commits: Commits, cells: Cells) -> dict[str, o
         "files": _changes(frame, "files", single),
         "rows": _changes(frame, "rows", single),
         "bytes": _changes(frame, "bytes", single),
+    }
+
+
+def build_chosen(marks: Mapping[str, Any], lane: str, version: int) -> dict[str, object]:
+    """The mark of the commit that is chosen, as it is drawn then; none where it is not visible."""
+    oldest, newest = np.asarray(marks["oldest"]), np.asarray(marks["newest"])
+    holds = (oldest <= version) & (version <= newest)
+    found = [at for at in np.flatnonzero(holds).tolist() if marks["y"][at] == lane][:1]
+    return {
+        "x": [marks["x"][at] for at in found],
+        "y": [lane for _ in found],
+        "color": [marks["color"][at] for at in found],
+        "width": [max(marks["width"][at], marks["wide"][at]) for at in found],
+        "height": [max(marks["height"][at], _CHOSEN_HEIGHT) for at in found],
+    }
+
+
+def build_problems(commits: Commits, cells: Cells) -> dict[str, object]:
+    """A cross in the place of each mark whose commit, or one of its commits, is not readable."""
+    at = np.flatnonzero(cells.problem >= 0)
+    which = cells.problem[at]
+    texts = commits.frame["problem"].take(pa.array(which)).to_pylist()
+    return {
+        "x": cells.x[at],
+        "y": [LANES[int(lane)] for lane in cells.lane[at]],
+        "size": np.minimum(_CROSS, cells.room[at] - _BETWEEN),
+        "what": [format_short(int(commits.version[i])) for i in which],
+        "problem": [cut(text or "", 120) for text in texts],
     }
 
 
@@ -109,23 +156,9 @@ def _changes(frame: pa.Table, name: str, single: np.ndarray) -> list[str]:
     return [
         (format_bytes_change if name == "bytes" else format_change)(plus, minus)
         if one
-        else "zoom in to see"
+        else "click to zoom in"
         for plus, minus, one in zip(added, removed, single, strict=True)
     ]
-
-
-def build_points(commits: Commits, chosen: Flags, lane: str | None) -> dict[str, object]:
-    """The chosen commits in one lane, or each in that of its operation."""
-    at = thin_out(np.flatnonzero(chosen))
-    lanes = [lane or LANES[int(commits.lane[i])] for i in at]
-    problems = [cut(text or "", 120) for text in commits.frame["problem"].take(at).to_pylist()]
-    versions = [format_short(int(commits.version[i])) for i in at]
-    return {"x": commits.x[at], "y": lanes, "what": versions, "problem": problems}
-
-
-def thin_out(at: np.ndarray, limit: int = POINTS) -> np.ndarray:
-    """At most `limit` of these."""
-    return at[:: max(1, -(-len(at) // limit))]
 
 
 def find_events(commits: Commits) -> dict[str, Flags]:
@@ -156,53 +189,69 @@ def find_events(commits: Commits) -> dict[str, Flags]:
     }
 
 
-def build_events(commits: Commits, low: float, high: float) -> dict[str, object]:
+EVENT_PIXELS, LOG_FILE_PIXELS = 9.0, 11.0
+"""How wide the marks of these lanes are; shapes that are narrower cannot be told apart."""
+
+
+def build_events(commits: Commits, stretch: Stretch) -> dict[str, object]:
     """What changed the table itself, in the lane `EVENTS`: one mark for commits that are as near
     as a mark is wide, in the shape of the first of their kinds, for shapes on top of each other
     cannot be told apart."""
     found = find_events(commits)
-    inside = (commits.x >= low) & (commits.x <= high)
-    chosen = np.flatnonzero(np.logical_or.reduce(list(found.values())) & inside)
-    groups: list[list[int]] = []
-    begun = -np.inf
-    for at, place in zip(chosen.tolist(), commits.x[chosen].tolist(), strict=True):
-        if place - begun <= (high - low) / EVENTS_BESIDE:
-            groups[-1].append(at)
-        else:
-            groups.append([at])
-            begun = place
+    any_kind = np.logical_or.reduce(list(found.values()))
+    chosen = np.flatnonzero(any_kind & stretch.holds(commits.x))
+    groups = _group(chosen, commits.x[chosen], EVENT_PIXELS, stretch)
     kinds = [[kind for kind, flags in found.items() if flags[group].any()] for group in groups]
     return {
-        "x": [float(commits.x[group[0]]) for group in groups],
+        "x": [float(commits.x[group[-1]]) for group in groups],
         "y": [EVENTS] * len(groups),
         "shape": [_SHAPES[some[0]] for some in kinds],
-        "what": [", ".join(_listed(commits, group)) for group in groups],
+        "what": [_list([format_count(int(commits.version[at])) for at in group])
+                 for group in groups],
         "kind": [", ".join(some) for some in kinds],
-    }
+    }  # fmt: skip
 
 
-EVENTS_BESIDE = 40
-"""Marks that have room beside each other: each is 9 px wide, and a plot 400 to 900."""
-
-_VERSIONS_NAMED = 4
-
-
-def _listed(commits: Commits, group: list[int]) -> list[str]:
-    names = [format_count(int(commits.version[at])) for at in group]
-    more = len(names) - _VERSIONS_NAMED
-    return names if more <= 0 else [*names[:_VERSIONS_NAMED], f"and {more:,} more"]
+def _group(items: np.ndarray, x: np.ndarray, wide: float, stretch: Stretch) -> list[np.ndarray]:
+    """Items in the order of their places, together where marks so wide would meet."""
+    order = np.argsort(x, kind="stable")
+    ends = find_ends(x[order], (wide + _BETWEEN) * stretch.pixel)
+    return np.split(items[order], ends[:-1] + 1) if len(ends) else []
 
 
-def build_compactions(
-    commits: Commits, compactions: Sequence[tuple[int, int]], low: float, high: float
+_NAMED = 4
+
+
+def _list(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names if more <= 0 else [*names[:_NAMED], f"and {more:,} more"])
+
+
+def build_log_files(
+    commits: Commits, compactions: Sequence[tuple[int, int]], stretch: Stretch
 ) -> dict[str, object]:
-    """The log compactions, where the last commit of each stands."""
-    x, what = [], []
-    for first, last in compactions:
-        at = commits.position(last)
-        if at is not None and low <= commits.x[at] <= high:
-            x.append(float(commits.x[at]))
-            what.append(f"{format_count(first)} to {format_count(last)}")
-    step = max(1, -(-len(x) // POINTS))
-    x, what = x[::step], what[::step]
-    return {"x": x, "y": [CHECKPOINTS] * len(x), "what": what}
+    """Checkpoints, and log compactions where the last commit of each stands: one mark for those
+    that are as near as it is wide, hollow where it is one of compactions alone."""
+    at = [commits.position(last) for _, last in compactions]
+    there = [(i, *pair) for i, pair in zip(at, compactions, strict=True) if i is not None]
+    checkpoints = np.flatnonzero(commits.checkpoint)
+    # what is told of each, by its place among both
+    places = np.array([*checkpoints.tolist(), *(i for i, _, _ in there)], dtype=np.int64)
+    items = np.flatnonzero(stretch.holds(commits.x[places]))
+    groups = _group(items, commits.x[places[items]], LOG_FILE_PIXELS, stretch)
+    kept, compacted = list[str](), list[str]()
+    for group in groups:
+        both = group.tolist()
+        versions = [int(commits.version[places[i]]) for i in both if i < len(checkpoints)]
+        spans = [there[i - len(checkpoints)][1:] for i in both if i >= len(checkpoints)]
+        kept.append(_list([format_short(version) for version in versions]))
+        compacted.append(_list([f"{format_count(a)} to {format_count(b)}" for a, b in spans]))
+    filled = [1.0 if texts else 0.0 for texts in kept]
+    return {
+        "x": [float(commits.x[places[group[-1]]]) for group in groups],
+        "y": [CHECKPOINTS] * len(groups),
+        "fill": [0.8 * full for full in filled],
+        "line": [1.0 - full for full in filled],
+        "checkpoint": [texts or "\N{EN DASH}" for texts in kept],
+        "compaction": [texts or "\N{EN DASH}" for texts in compacted],
+    }

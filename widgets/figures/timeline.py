@@ -22,6 +22,7 @@ from bokeh.models import (
     Quad,
     Range1d,
     RangeTool,
+    Rect,
     Scatter,
     Span,
     Step,
@@ -42,23 +43,26 @@ from widgets.figures._plots import (
     share_axis,
     title_axis,
 )
+from widgets.figures.cells import ASSUMED_PIXELS, Stretch, build_cells
 from widgets.figures.commits import (
     Axis,
     Commits,
     Floats,
     Measure,
-    build_cells,
     build_changes,
     build_histogram,
     thin,
 )
 from widgets.figures.marks import (
     CHECKPOINTS,
+    EVENT_PIXELS,
     EVENTS,
-    build_compactions,
+    LOG_FILE_PIXELS,
+    build_chosen,
     build_events,
+    build_log_files,
     build_marks,
-    build_points,
+    build_problems,
     find_events,
 )
 from widgets.text import (
@@ -73,10 +77,8 @@ from widgets.theme import LANES, Palette
 OVERVIEW_BINS = 90
 LINE_POINTS = 800
 _LANE_HEIGHT = 24
-_SOURCES = (
-    "marks", "checkpoints", "compactions", "events", "problems", "live", "changes", "bars",
-    "chosen",
-)  # fmt: skip
+_ROUND = 8  # pixels: a mark that is as wide as high is a disc
+_SOURCES = ("marks", "log files", "events", "problems", "live", "changes", "bars", "chosen")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,12 +111,13 @@ class Timeline:
 class History:
     """What a timeline draws: `live` is what is there after each commit, in the timeline's
     measure; `shown` are the commits that a filter lets through; `compactions` are first and
-    last versions."""
+    last versions. `pixels` is how wide the plot is, as far as that is known."""
 
     commits: Commits
     live: Floats | None = None
     shown: Flags | None = None
     compactions: Sequence[tuple[int, int]] = field(default=())
+    pixels: float = ASSUMED_PIXELS
 
     @property
     def seen(self) -> Flags:
@@ -185,20 +188,25 @@ def fill_timeline(plot: Timeline, history: History) -> None:
 
 
 def fill_view(plot: Timeline, history: History) -> None:
-    """Draw what lies between the ends of the visible range."""
-    commits, sources = history.commits, plot.sources
+    """Draw what lies between the ends of the visible range; `show_version` marks what is chosen
+    in it."""
     low, high = float(plot.x_range.start), float(plot.x_range.end)
-    inside = (commits.x >= low) & (commits.x <= high)
-    sources["marks"].data = build_marks(
-        plot.palette, commits, build_cells(commits, low, high, history.shown)
-    )
-    sources["checkpoints"].data = build_points(commits, commits.checkpoint & inside, CHECKPOINTS)
-    sources["compactions"].data = build_compactions(commits, history.compactions, low, high)
-    sources["events"].data = build_events(commits, low, high)
-    sources["problems"].data = build_points(commits, commits.problem & inside, None)
+    fill_marks(plot, history)
     _arrange_lanes(plot, history)
     _fill_flow(plot, history, low, high)
     _fill_live(plot, history, low, high)
+
+
+def fill_marks(plot: Timeline, history: History) -> None:
+    """Draw again only the marks: how wide the plot is says which have room."""
+    commits, sources = history.commits, plot.sources
+    low, high = float(plot.x_range.start), float(plot.x_range.end)
+    stretch = Stretch(low=low, high=high, pixels=history.pixels)
+    cells = build_cells(commits, stretch, history.shown)
+    sources["marks"].data = build_marks(plot.palette, commits, cells, stretch)
+    sources["problems"].data = build_problems(commits, cells)
+    sources["log files"].data = build_log_files(commits, history.compactions, stretch)
+    sources["events"].data = build_events(commits, stretch)
 
 
 def fill_live(plot: Timeline, history: History) -> None:
@@ -287,19 +295,19 @@ def _live_line(commits: Commits, live: Floats, low: float, high: float) -> tuple
 
 
 def show_version(plot: Timeline, commits: Commits, version: int | None) -> None:
-    """Mark the selected commit; nothing is marked where it is not read or gone."""
+    """Mark the selected commit; nothing is marked where it is not read or gone, and no mark where
+    it is not visible."""
     at = None if version is None else commits.position(version)
     known = at is not None and not np.isnan(commits.x[at])
     for cursor in plot.cursors:
         cursor.visible = known
-    chosen = plot.sources["chosen"]
     if at is None or not known:
-        chosen.data = {"x": [], "y": [], "color": []}
+        plot.sources["chosen"].data = {name: [] for name in ("x", "y", "color", "width", "height")}
         return
-    lane = LANES[int(commits.lane[at])]
     for cursor in plot.cursors:
         cursor.location = float(commits.x[at])
-    chosen.data = {"x": [commits.x[at]], "y": [lane], "color": [plot.palette.lane(lane)]}
+    lane = LANES[int(commits.lane[at])]
+    plot.sources["chosen"].data = build_chosen(plot.marks.data, lane, int(commits.version[at]))
 
 
 def show_range(plot: Timeline, commits: Commits, older: int | None, newer: int | None) -> None:
@@ -397,32 +405,33 @@ def _lanes_figure(
         height=230, x_range=x_range, y_range=FactorRange(factors=[]), tools=[],
     )  # fmt: skip
     dress_axis(plot, axis)
-    mark = Scatter(
-        x="x", y="y", size="size", marker="circle", fill_color="color", line_color="color",
-        fill_alpha="fill", line_alpha=1.0,
+    mark = Rect(
+        x="x", y="y", width="width", height="height", height_units="screen",
+        border_radius=_ROUND, fill_color="color", line_color="color", fill_alpha="fill",
+        line_alpha="line",
     )  # fmt: skip
     # one that is tapped is selected elsewhere: the others stay as they are
     marks = shared.add(plot, sources["marks"], mark, nonselection_glyph=mark)
     told = {marks: build_tooltip(palette, *_TOLD, title="@operation")}
-    for name, shape, filled in (("checkpoints", "diamond", 0.8), ("compactions", "diamond", 0.0)):
-        point = Scatter(
-            x="x", y="y", size=11, marker=shape, fill_color=palette.muted,
-            line_color=palette.muted, fill_alpha=filled, line_alpha=1.0 - filled,
-        )  # fmt: skip
-        drawn = shared.add(plot, sources[name], point)
-        told[drawn] = build_tooltip(palette, (name[:-1].capitalize(), "@what"))
+    diamond = Scatter(
+        x="x", y="y", size=LOG_FILE_PIXELS, marker="diamond", fill_color=palette.muted,
+        line_color=palette.muted, fill_alpha="fill", line_alpha="line",
+    )  # fmt: skip
+    log_files = shared.add(plot, sources["log files"], diamond)
+    kinds = (("Checkpoint", "@checkpoint"), ("Compaction", "@compaction"))
+    told[log_files] = build_tooltip(palette, *kinds)
     event = Scatter(
-        x="x", y="y", size=9, marker="shape", fill_color=palette.text, fill_alpha=0.75,
-        line_alpha=0,
+        x="x", y="y", size=EVENT_PIXELS, marker="shape", fill_color=palette.text,
+        fill_alpha=0.75, line_alpha=0,
     )  # fmt: skip
     events = shared.add(plot, sources["events"], event)
     told[events] = build_tooltip(palette, ("Version", "@what"), ("Changed", "@kind"))
-    cross = Scatter(x="x", y="y", size=12, marker="x", line_color=palette.error, line_width=2)
+    cross = Scatter(x="x", y="y", size="size", marker="x", line_color=palette.error, line_width=2)
     problems = shared.add(plot, sources["problems"], cross)
     told[problems] = build_tooltip(palette, ("Version", "@what"), ("Problem", "@problem"))
-    ring = Scatter(
-        x="x", y="y", size=12, marker="circle", fill_color="color", line_color=palette.text,
-        line_width=2,
+    ring = Rect(
+        x="x", y="y", width="width", height="height", height_units="screen",
+        border_radius=_ROUND, fill_color="color", line_color=palette.text, line_width=2,
     )  # fmt: skip
     shared.add(plot, sources["chosen"], ring)
     _add_tools(plot, shared, marks, told)

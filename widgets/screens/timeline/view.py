@@ -9,6 +9,7 @@ import panel as pn
 from bokeh.events import SelectionGeometry
 
 from explorer.progress import Progress
+from widgets.figures.cells import ASSUMED_PIXELS
 from widgets.figures.commits import MEASURES, Axis, Commits, Measure
 from widgets.figures.marks import LEGEND, find_events
 from widgets.figures.spare import SPARE
@@ -16,8 +17,10 @@ from widgets.figures.timeline import (
     History,
     Timeline,
     fill_live,
+    fill_marks,
     fill_timeline,
     fill_view,
+    find_between,
     find_versions,
     show_range,
     show_version,
@@ -48,6 +51,12 @@ VERSION_RANGES = {
 EVERYTHING = "all"
 ZOOM = 0.5
 
+RESIZED_PIXELS = 4
+"""A plot that is so little wider or narrower stays as it is drawn."""
+
+AROUND, NEARER = 0.1, 0.9
+"""What is shown beside commits that are zoomed to, and how much less than now it has to be."""
+
 
 class TimelineView:
     """One plot for one page; it is filled again, not built again, as commits arrive."""
@@ -59,6 +68,7 @@ class TimelineView:
         self._range: str | None = EVERYTHING
         self._measure: Measure = "bytes"
         self._moving = False
+        self._pixels = ASSUMED_PIXELS
         self._is_of_table = False
         """Whether the commits that are known are those of the table that is shown."""
         self._progress: Progress | None = None
@@ -102,6 +112,7 @@ class TimelineView:
             live=self._history.live.get(self._measure),
             shown=read_shown(commits, self._state.only),
             compactions=self._history.compactions,
+            pixels=self._pixels,
         )
 
     def _choose_measure(self, measure: str) -> None:
@@ -114,6 +125,7 @@ class TimelineView:
         if self._plot is not None:
             with in_order():
                 fill_view(self._plot, self._drawn())
+                self._show_version(self._plot)
         self._draw_foot()
 
     def _rebuild(self) -> None:
@@ -165,7 +177,7 @@ class TimelineView:
             low, high = view
             plot.x_range.update(reset_start=low, reset_end=high)
         fill_timeline(plot, self._drawn())
-        show_version(plot, commits, self._state.version)
+        self._show_version(plot)
         show_range(plot, commits, self._state.since, self._state.version)
         self._moving = False
         if fresh:
@@ -180,6 +192,7 @@ class TimelineView:
             self._services.runner.when_drawn(partial(self._fill_spare, *kind))
         for edge in ("start", "end"):
             plot.x_range.on_change(edge, self._moved)
+        plot.lanes.on_change("inner_width", self._resized)
         plot.marks.selected.on_change("indices", self._tapped)
         plot.lanes.on_event(SelectionGeometry, self._brushed)
         return plot
@@ -198,6 +211,19 @@ class TimelineView:
             self._draw_head()
         with in_order():
             fill_view(self._plot, self._drawn())
+            self._show_version(self._plot)
+
+    def _resized(self, _attribute: str, _old: Any, pixels: float | None) -> None:
+        """The browser says how wide the plot is: marks have more room, or less."""
+        if self._plot is None or not pixels or abs(pixels - self._pixels) <= RESIZED_PIXELS:
+            return
+        self._pixels = float(pixels)
+        with in_order():
+            fill_marks(self._plot, self._drawn())
+            self._show_version(self._plot)
+
+    def _show_version(self, plot: Timeline) -> None:
+        show_version(plot, self._history.commits, self._state.version)
 
     def _brushed(self, event: SelectionGeometry) -> None:
         geometry = event.geometry
@@ -213,16 +239,34 @@ class TimelineView:
     def _tapped(self, _attribute: str, _old: Any, picked: list[int]) -> None:
         if not picked or self._plot is None:
             return
-        newest = self._plot.marks.data["newest"]
-        if picked[0] < len(newest):
-            self._state.version = int(newest[picked[0]])
+        marks = self._plot.marks.data
         with in_order():
             self._plot.marks.selected.indices = []
+        if picked[0] < len(marks["newest"]):
+            oldest, newest = (int(marks[name][picked[0]]) for name in ("oldest", "newest"))
+            if oldest == newest or not self._zoom_to(oldest, newest):
+                self._state.version = newest
+
+    def _zoom_to(self, oldest: int, newest: int) -> bool:
+        """Show what one mark stands for commit by commit, where that is nearer than now."""
+        plot, commits = self._plot, self._history.commits
+        ends = find_between(commits, oldest, newest)
+        if plot is None or ends is None:
+            return False
+        around = max((ends[1] - ends[0]) * AROUND, plot.x_range.min_interval / 2)
+        first, last = commits.bounds()
+        low, high = max(first, ends[0] - around), min(last, ends[1] + around)
+        if high - low > NEARER * (float(plot.x_range.end) - float(plot.x_range.start)):
+            return False
+        self._range = None
+        self._draw_head()
+        self._fill(view=(low, high))
+        return True
 
     def _mark(self) -> None:
         if self._plot is not None:
             with in_order():
-                show_version(self._plot, self._history.commits, self._state.version)
+                self._show_version(self._plot)
                 show_range(
                     self._plot, self._history.commits, self._state.since, self._state.version
                 )
@@ -336,7 +380,7 @@ class TimelineView:
             for kind, shape in LEGEND.items()
             if kind in there
         )
-        return html('<span class="dx-shapes">Marker size: files touched{}</span>', shapes)
+        return html('<span class="dx-shapes">Marker height: files touched{}</span>', shapes)
 
     def _render_reading(self, read: int) -> Markup:
         progress = self._progress

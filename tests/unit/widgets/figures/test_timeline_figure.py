@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +13,8 @@ from bokeh.models import BoxSelectTool, HoverTool, PanTool
 
 from tests.unit.widgets.screens.commits.test_commits import commit, frame, grown
 from widgets.figures._plots import find_ticks
-from widgets.figures.commits import Measure, build_live, read_commits
+from widgets.figures.cells import Stretch
+from widgets.figures.commits import Commits, Measure, build_live, read_commits
 from widgets.figures.marks import CHECKPOINTS, build_events
 from widgets.figures.timeline import (
     History,
@@ -53,12 +56,12 @@ def test_one_commit_has_one_mark_among_the_changes_however_much_it_changed() -> 
     for name in ("has_protocol", "has_metadata"):
         rows = rows.append_column(name, both)
     commits = read_commits(rows)
-    found = build_events(commits, *commits.bounds())
+    low, high = commits.bounds()
+    found = build_events(commits, Stretch(low=low, high=high))
     assert found["what"] == ["0", "1"]
     assert found["kind"] == ["protocol, properties"] * 2
-    low, high = commits.bounds()
     # where they are nearer to each other than a mark is wide, they have one
-    found = build_events(commits, low - 100 * (high - low), high)
+    found = build_events(commits, Stretch(low=low - 100 * (high - low), high=high))
     assert found["what"] == ["0, 1"]
     assert found["shape"] == ["triangle"]
     assert found["kind"] == ["protocol, properties"]
@@ -107,19 +110,124 @@ def test_unknown_numbers_are_said_to_be_unknown_and_drawn_hollow() -> None:
     assert plot.marks.data["fill"][1] > 0
 
 
-def test_marks_that_overlap_are_each_seen_by_their_outline() -> None:
-    plot, _ = drawn(commit(0, files_added=3, files_removed=0), commit(1))
-    (marks,) = (one.glyph for one in plot.lanes.renderers if one.data_source is plot.marks)
-    assert marks.line_alpha == 1
-    # what lies below one mark, or two, is told from what does not
-    assert 0 < plot.marks.data["fill"][0] < 0.5
+def drawn_in(history: History, pixels: float) -> Timeline:
+    plot = build_timeline(LIGHT, history.commits.axis)
+    low, high = history.commits.bounds()
+    plot.x_range.update(start=low, end=high)
+    fill_timeline(plot, replace(history, pixels=pixels))
+    return plot
+
+
+def spread(count: int, every: int = 1) -> Commits:
+    """Commits at times that are near to each other and far apart, in two lanes."""
+    gaps = np.random.default_rng(count).pareto(0.7, count) * 60_000 + 1_000
+    times = np.cumsum(gaps).astype("int64").astype("datetime64[ms]").astype(object)
+    operations = ("WRITE", "WRITE", "MERGE")
+    return read_commits(
+        frame(
+            *(
+                commit(
+                    v, timestamp=times[v].replace(tzinfo=UTC), operation=operations[v % 3],
+                    files_added=v % 97, files_removed=0, is_checkpoint=v % every == 0,
+                    problem="cut off" if v % 41 == 7 else None,
+                )
+                for v in range(count)
+            )
+        )
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("pixels", [200.0, 640.0])
+@pytest.mark.parametrize("count", [20, 200, 5_000])
+def test_no_mark_lies_over_another_and_none_is_lost(count: int, pixels: float) -> None:
+    commits = spread(count, every=10)
+    spans = [(first, first + 4) for first in range(0, count - 5, 7)]
+    plot = drawn_in(History(commits=commits, compactions=spans), pixels)
+    low, high = commits.bounds()
+    pixel = (high - low) / pixels
+    for lane in ("WRITE", "MERGE"):
+        marks = [i for i, name in enumerate(plot.marks.data["y"]) if name == lane]
+        x, width, wide = (
+            np.asarray(plot.marks.data[name])[marks] / pixel for name in ("x", "width", "wide")
+        )
+        # an outline of one pixel lies half outside of a mark, and that of the chosen one whole
+        between = np.diff(x) - (width[1:] + width[:-1]) / 2 - 1
+        assert (between > 1 - 1e-6).all()
+        assert (width > 2 - 1e-6).all()
+        chosen = np.maximum(width, wide)
+        assert (np.diff(x) - (chosen[1:] + width[:-1]) / 2 - 1.5 > -1e-6).all()
+        problems = [i for i, name in enumerate(plot.sources["problems"].data["y"]) if name == lane]
+        sizes = np.asarray(plot.sources["problems"].data["size"])[problems]
+        at = np.asarray(plot.sources["problems"].data["x"])[problems] / pixel
+        assert np.isin(np.round(at, 6), np.round(x, 6)).all()
+        others = np.abs(at[:, None] - x[None, :])
+        others[others < 1e-6] = np.inf
+        assert (sizes < others.min(axis=1)).all()
+    assert int(np.sum(plot.marks.data["count"])) == count
+    newest = dict(zip(plot.marks.data["newest"], plot.marks.data["x"], strict=True))
+    assert all(x == commits.x[version] for version, x in newest.items())
+    for name, size in (("log files", 11), ("events", 9)):
+        assert (np.diff(plot.sources[name].data["x"]) / pixel > size).all()
+    assert bool(len(plot.sources["log files"].data["x"]))
+
+
+def test_a_mark_is_narrower_the_nearer_the_next_one_is_and_as_high_as_its_files() -> None:
+    times = [0, 100_000, 107_000, 200_000]
+    commits = read_commits(
+        frame(
+            *(
+                commit(v, timestamp=datetime.fromtimestamp(at / 1000, UTC), files_added=20,
+                       files_removed=0)
+                for v, at in enumerate(times)
+            )
+        )
+    )  # fmt: skip
+    plot = drawn_in(History(commits=commits), 208.0)
+    width = np.asarray(plot.marks.data["width"]) / 1000  # a pixel is a second
+    height = np.asarray(plot.marks.data["height"])
+    assert np.allclose(width[[0, 3]], height[[0, 3]])
+    assert np.allclose(width[[1, 2]], 7 - 2, atol=1e-3)
+    assert len(set(height)) == 1
+    assert plot.marks.data["count"].tolist() == [1] * 4
+
+
+def test_commits_without_room_have_one_mark_that_counts_them() -> None:
+    commits = read_commits(frame(*(commit(v) for v in range(1_000))))
+    plot = drawn_in(History(commits=commits), 200.0)
+    marks = plot.marks.data
+    at = len(marks["x"]) // 2
+    count = int(marks["count"][at])
+    assert count > 1
+    oldest, newest = int(marks["oldest"][at]), int(marks["newest"][at])
+    assert newest - oldest + 1 == count
+    assert marks["what"][at] == f"{oldest} to {newest}, {count} commits"
+    # the mark of a commit that is chosen is that of its neighbours, too
+    show_version(plot, commits, oldest)
+    assert plot.sources["chosen"].data["x"] == [marks["x"][at]]
+    # where there is more room, each has its own again
+    plot.x_range.update(start=float(commits.x[oldest]), end=float(commits.x[newest]))
+    fill_view(plot, History(commits=commits, pixels=200.0))
+    assert plot.marks.data["count"].tolist() == [1] * count
+
+
+def test_a_log_file_has_one_mark_whether_checkpoint_compaction_or_both() -> None:
+    rows = [commit(v, is_checkpoint=v == 20) for v in range(41)]
+    history = History(commits=read_commits(frame(*rows)), compactions=[(0, 4), (10, 20)])
+    data = drawn_in(history, 600.0).sources["log files"].data
+    dash = "\N{EN DASH}"
+    assert data["checkpoint"] == [dash, "20"]
+    assert data["compaction"] == ["0 to 4", "10 to 20"]
+    assert data["fill"] == [0, 0.8]
+    assert data["line"] == [1, 0]
 
 
 def test_checkpoints_and_problems_are_marked() -> None:
     plot, _ = drawn(commit(0), commit(1, is_checkpoint=True), commit(2, problem="cut off"))
-    assert plot.sources["checkpoints"].data["what"] == ["1"]
-    assert plot.sources["checkpoints"].data["y"] == [CHECKPOINTS]
+    assert plot.sources["log files"].data["checkpoint"] == ["1"]
+    assert plot.sources["log files"].data["y"] == [CHECKPOINTS]
     assert plot.sources["problems"].data["problem"] == ["cut off"]
+    # the cross stands in the place of the mark
+    assert plot.marks.data["line"].tolist() == [1, 1, 0]
 
 
 def test_the_selected_version_is_marked_and_a_missing_one_is_not() -> None:
@@ -223,4 +331,4 @@ def test_a_hundred_thousand_commits_are_a_thousand_glyphs_in_no_time() -> None:
 def test_a_timeline_is_few_models() -> None:
     """Each takes the server and the browser a millisecond or two; Bokeh's own ways make 200."""
     plot, _ = drawn(commit(0))
-    assert len(plot.layout.references()) <= 141
+    assert len(plot.layout.references()) <= 137

@@ -10,6 +10,8 @@ from typing import Any
 
 import panel as pn
 import pytest
+from bokeh.models import ColumnDataSource
+from bokeh.plotting import figure
 
 import widgets.session.work
 from explorer.errors import Problem
@@ -206,6 +208,42 @@ def test_the_plot_is_drawn_when_somebody_comes_to_see_it(
     page.open(shop(tmp_path / "other", versions=3), view="timeline")
     assert plot.object is not None
     assert "The log has 3 commits." in page.html
+
+
+def read_marks(page: Page) -> tuple[figure, ColumnDataSource]:
+    """The plot of the lanes and its marks."""
+    (pane,) = page.explorer.panel.select(pn.pane.Bokeh)
+    for plot in pane.object.children:
+        for drawn in plot.renderers:
+            if "newest" in drawn.data_source.data:
+                return plot, drawn.data_source
+    raise AssertionError("no marks")
+
+
+def test_a_click_on_a_mark_leads_to_its_commit_or_nearer_to_its_commits(
+    tmp_path: Path, no_surprises: None
+) -> None:
+    page = Page().open(shop(tmp_path), view="timeline")
+    plot, marks = read_marks(page)
+    # as the browser says how wide it has drawn the plot, which is all that makes room
+    plot.set_from_json("inner_width", 50)
+    assert max(marks.data["count"]) > 1
+    at = len(marks.data["count"]) // 3
+    oldest, newest = int(marks.data["oldest"][at]), int(marks.data["newest"][at])
+    before = page.state.version
+    marks.selected.indices = [at]
+    assert page.state.version == before
+    assert plot.x_range.end - plot.x_range.start < 15
+    assert plot.x_range.start <= oldest < newest <= plot.x_range.end
+    shown = {int(version) for version in marks.data["newest"]}
+    assert {oldest, newest} <= shown
+    at = marks.data["newest"].tolist().index(oldest)
+    assert marks.data["count"][at] == 1
+    marks.selected.indices = [at]
+    assert page.state.version == oldest
+    plot.set_from_json("inner_width", 900)
+    page.do("range", "all")
+    assert max(marks.data["count"]) == 1
 
 
 def test_a_click_on_a_commit_selects_it(tmp_path: Path, no_surprises: None) -> None:

@@ -16,9 +16,10 @@ from panel.io import document as panel_document
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 from tests.unit.widgets.page.test_explorer_view import Page, shop
 from tests.unit.widgets.screens.commits.test_commits import SCHEMA, commit, frame
+from widgets.figures.cells import Stretch
 from widgets.figures.commits import build_changes, build_range_sums, read_commits
 from widgets.figures.filters import build_shown, list_values
-from widgets.figures.marks import EVENTS, build_compactions, find_events
+from widgets.figures.marks import EVENTS, build_log_files, find_events
 from widgets.figures.timeline import (
     History,
     build_timeline,
@@ -134,8 +135,9 @@ def test_changes_of_the_table_have_a_lane_only_where_there_are_some() -> None:
 
 def test_log_compactions_stand_at_their_last_commit() -> None:
     low, high = WRITES.bounds()
-    drawn = build_compactions(WRITES, [(0, 2), (2, 3)], low, high)
-    assert drawn["what"] == ["0 to 2"]
+    drawn = build_log_files(WRITES, [(0, 2), (2, 3)], Stretch(low=low, high=high))
+    assert drawn["compaction"] == ["0 to 2"]
+    assert drawn["x"] == [WRITES.x[2]]
 
 
 def test_a_range_is_shaded_from_one_version_to_the_other() -> None:

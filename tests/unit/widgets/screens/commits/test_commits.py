@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from widgets.figures.cells import APART, Cells, Stretch, build_cells, find_ends
 from widgets.figures.commits import (
-    CELLS_ACROSS,
-    SINGLE_LIMIT,
-    build_cells,
+    Commits,
     build_histogram,
     build_live,
     build_order,
@@ -95,11 +94,15 @@ def test_a_missing_time_gives_an_axis_of_versions() -> None:
     assert read_commits(frame(commit(0), commit(1, timestamp=None))).axis == "version"
 
 
-@pytest.mark.parametrize("count", [1, SINGLE_LIMIT])
-def test_few_commits_are_drawn_one_by_one(count: int) -> None:
+def cells_of(commits: Commits, pixels: float = 400.0) -> Cells:
+    low, high = commits.bounds()
+    return build_cells(commits, Stretch(low=low, high=high, pixels=pixels))
+
+
+@pytest.mark.parametrize("count", [1, 70])
+def test_commits_that_have_room_are_drawn_one_by_one(count: int) -> None:
     commits = read_commits(frame(*(commit(v) for v in range(count))))
-    cells = build_cells(commits, *commits.bounds())
-    assert cells.count.tolist() == [1] * count
+    assert cells_of(commits).count.tolist() == [1] * count
 
 
 def test_many_commits_are_drawn_by_cell_and_none_is_lost() -> None:
@@ -109,8 +112,8 @@ def test_many_commits_are_drawn_by_cell_and_none_is_lost() -> None:
         frame(*(commit(v, operation=operations[v % 4], files_added=1, files_removed=0)
                 for v in range(count)))
     )  # fmt: skip
-    cells = build_cells(commits, *commits.bounds())
-    assert len(cells.x) <= CELLS_ACROSS * len(operations)
+    cells = cells_of(commits)
+    assert len(cells.x) <= (400 / APART + 1) * len(operations)
     assert int(cells.count.sum()) == count
     assert float(cells.touched.sum()) == count
     assert int(cells.last.max()) == count - 1
@@ -118,14 +121,34 @@ def test_many_commits_are_drawn_by_cell_and_none_is_lost() -> None:
 
 
 def test_a_cell_whose_commits_do_not_say_stays_unknown() -> None:
-    commits = read_commits(frame(*(commit(v) for v in range(SINGLE_LIMIT + 1))))
-    assert np.isnan(build_cells(commits, *commits.bounds()).touched).all()
+    commits = read_commits(frame(*(commit(v) for v in range(1_000))))
+    cells = cells_of(commits)
+    assert int(cells.count.max()) > 1
+    assert np.isnan(cells.touched).all()
 
 
 def test_only_what_is_visible_is_drawn() -> None:
     commits = read_commits(frame(*(commit(v) for v in range(100))))
-    low, high = commits.time[10], commits.time[19]
-    assert build_cells(commits, low, high).first.tolist() == list(range(10, 20))
+    stretch = Stretch(low=commits.time[10], high=commits.time[19])
+    assert build_cells(commits, stretch).first.tolist() == list(range(10, 20))
+    nothing = Stretch(low=commits.time[10] + 1, high=commits.time[10] + 2)
+    assert len(build_cells(commits, nothing).x) == 0
+
+
+@given(
+    x=st.lists(st.integers(0, 200), max_size=50).map(sorted), apart=st.sampled_from([0, 1, 5, 300])
+)
+def test_what_stays_is_far_enough_apart_and_what_gives_way_is_near(
+    x: list[int], apart: int
+) -> None:
+    places = np.array(x, dtype=np.float64)
+    ends = find_ends(places, apart).tolist()
+    assert ends == sorted(set(ends))
+    assert ends[-1:] == ([len(x) - 1] if x else [])
+    assert (np.diff(places[ends]) >= apart).all()
+    for at, place in enumerate(places):
+        after = min(end for end in ends if end >= at)
+        assert after == at or places[after] - place < apart
 
 
 def test_the_histogram_counts_every_commit() -> None:
