@@ -383,6 +383,9 @@ class HistoryState(param.Parameterized):
     live = param.Parameter(
         default={}, doc="What is live after each commit by measure, where it can be told."
     )
+    removed = param.Parameter(
+        default={}, doc="Rows removed by version, of commits that do not count them themselves."
+    )
     compactions = param.Parameter(default=(), doc="First and last version of each log compaction.")
     left = param.Integer(default=0, doc="Commits of the log that are not read yet.")
     reading = param.Boolean(default=False, doc="Whether a window is being read.")

@@ -7,7 +7,7 @@ slices of the axis, and which commits have a mark of their own stands in `cells`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -66,6 +66,19 @@ class Commits:
     def changes(self, measure: Measure) -> tuple[Floats, Floats]:
         """What each commit added and removed."""
         return _floats(self.frame[f"{measure}_added"]), _floats(self.frame[f"{measure}_removed"])
+
+    def with_removed(self, rows: Mapping[int, int]) -> Commits:
+        """The same with rows that commits removed, by version, where they do not say it."""
+        found = {self.position(version): count for version, count in rows.items()}
+        column = self.frame["rows_removed"]
+        values = np.array(pc.fill_null(column, 0).to_numpy())
+        is_null = read_flags(column.is_null())
+        for at, count in found.items():
+            if at is not None and is_null[at]:
+                values[at], is_null[at] = count, False
+        filled = pa.array(values, pa.int64(), mask=is_null)
+        at = self.frame.schema.get_field_index("rows_removed")
+        return replace(self, frame=self.frame.set_column(at, "rows_removed", filled))
 
     def position(self, version: int) -> int | None:
         """The row of `version`, or None where it is not read or gone."""

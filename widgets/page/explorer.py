@@ -300,6 +300,7 @@ class Explorer:
         (service, overview), self._unread = self._unread, None
         # also one that was left and comes back
         self._timeline.show(overview, stays=self._timeline.reader.has(service))
+        self._commits.show(service)
         self._timeline.reader.start(service)
         if self._amounts is not None:
             self._timeline.reader.anchor(*self._amounts)

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 import explorer.inspect as look
 from explorer.errors import DeltaError, Problem, UnsupportedError
+from explorer.inspect.commits.removed_rows import removed_rows
 from explorer.log.commits.timed_listing import TimedListing
 from explorer.log.folder.listing import LogListing
 from explorer.log.folder.segment import newest_named
@@ -324,6 +325,11 @@ class TableService:
         return look.timeline(
             self._table, first=first, last=last, listed=listed, progress=progress, cancel=cancel
         )
+
+    def count_removed_rows(self, versions: Sequence[int], watch: Watch) -> Mapping[int, int]:
+        """The rows that these commits removed and do not count, of those where the adds of their
+        files do."""
+        return removed_rows(self._table, versions, watch)
 
     def wait_for_states(self, cancel: Cancel) -> None:
         """Wait until the states that are being read now have been: two threads that read the same

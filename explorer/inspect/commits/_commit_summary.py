@@ -127,13 +127,70 @@ def parse_summary(data: bytes, name: str) -> CommitSummary:
     """
     tally = _Tally()
     try:
-        for number, line in split_lines(data):
-            tally.take(parse_action(line, name, number), f"{name}:{number}")
-        if not tally.kinds:
-            _refuse("The commit has no action", name)
+        _count(tally, data, name)
     except CorruptLogError as error:
         return CommitSummary(**_recorded(tally), problem=f"{error.problem} {error.reason}")
     return CommitSummary(**_recorded(tally), **_figures(tally))
+
+
+def _count(tally: _Tally, data: bytes, name: str) -> None:
+    for number, line in split_lines(data):
+        tally.take(parse_action(line, name, number), f"{name}:{number}")
+    if not tally.kinds:
+        _refuse("The commit has no action", name)
+
+
+class UncountedFile(NamedTuple):
+    """A removed file of which the commit does not say how many rows it had: its path as the log
+    writes it, its deletion vector, and how many rows that hides."""
+
+    path: str
+    vector: tuple[Any, Any, Any] | None
+    hidden: int
+
+
+class UncountedRows(NamedTuple):
+    """The rows that a commit says it removed, and the files whose rows it does not say."""
+
+    rows: int
+    files: tuple[UncountedFile, ...]
+
+
+def find_uncounted(data: bytes, name: str) -> UncountedRows | None:
+    """What is missing to tell how many rows a commit removed, where the adds of the files that it
+    removed say it. None where nothing is missing, or more than that: a line is not readable, a
+    vector does not say how many rows it hides, or rows were copied for a DELETE, UPDATE or MERGE
+    whose writer did not count those that changed."""
+    tally = _Tally()
+    try:
+        _count(tally, data, name)
+    except CorruptLogError:
+        return None
+    adds, removes = tally.adds, tally.removes
+    if _recorded_changes(tally.info) or (adds and tally.info.get("operation") in _COPYING):
+        return None
+    rows, files = 0, list[UncountedFile]()
+    for path, file in removes.items():
+        if path in adds:
+            change = _change_of_vector(adds[path], file)
+            if change is None:
+                return None
+            rows += max(-change, 0)
+        elif file.rows is not None:
+            rows += file.rows
+        elif file.hidden is None:
+            return None
+        else:
+            files.append(UncountedFile(path, file.vector, file.hidden))
+    return UncountedRows(rows, tuple(files)) if files else None
+
+
+_COPYING = frozenset({"DELETE", "UPDATE", "MERGE"})
+
+
+def read_vector(body: Any) -> tuple[tuple[Any, Any, Any] | None, int | None]:
+    """The identity of a deletion vector, as the log writes it, and how many rows it hides."""
+    return _vector(body)
 
 
 def _recorded(tally: _Tally) -> dict[str, Any]:

@@ -10,8 +10,10 @@ import pyarrow as pa
 from widgets.choices import Choices
 from widgets.figures.commits import SORTINGS, Commits, Ints, Sorting, build_order
 from widgets.markup import NOTHING, html
+from widgets.screens.commits._removed_rows import RemovedRows
 from widgets.screens.commits.filter_view import CommitFilter, read_shown
 from widgets.session.page_services import PageServices
+from widgets.session.tables import TableService
 from widgets.state import HistoryState, PageState, parse_version
 from widgets.text import (
     UNKNOWN,
@@ -71,15 +73,20 @@ class CommitsView:
         )
         self._table, self.copy_as = LiveHtml(margin=0), LiveHtml(margin=0)
         self._sorted = Choices(state, "commits", lambda _: self._refilter())
+        self._removed = RemovedRows(services, history)
         self._pages = Pages(self._table, "commits", self._draw)
         # what was chosen is the next stop of the Tab key after its list: commands stand elsewhere
         self.panel = build_card(self._head, self._filter.panel, self._table, place="dx-second")
         self._exports = Exports(services, state, self._head, self._chosen)
         self._table.on("select", self._select)
         self._table.on("sort", self._sort_by)
-        history.param.watch(lambda *_: self._draw(), "commits")
+        history.param.watch(lambda *_: self._draw(), ["commits", "reading"])
         state.param.watch(lambda *_: self._follow(), "version")
         state.param.watch(lambda *_: self._refilter(), "only")
+
+    def show(self, service: TableService) -> None:
+        """A table has been opened."""
+        self._removed.show(service)
 
     def _refilter(self) -> None:
         self._pages.rewind()
@@ -127,7 +134,8 @@ class CommitsView:
         offset, limit = self._pages.span(len(shown))
         page = shown[offset : offset + limit]
         frame = commits.frame.take(pa.array(page))
-        rows = [_row(entry, self._state.version) for entry in read_records(frame)]
+        entries = read_records(frame)
+        rows = [_row(entry, self._state.version) for entry in entries]
         table = render_table(
             "Commits", COLUMNS, rows, sort=self._sort, empty="No commit matches the filter."
         )
@@ -135,6 +143,7 @@ class CommitsView:
         self._table.html = html('{}<div class="dx-commits">{}</div>', pager, table)
         commands = view_commands("timeline", self._state.table, self._state.version or 0)
         self.copy_as.html = render_copy_as("timeline", commands)
+        self._removed.count(entries)
 
     def _chosen(self) -> Export | None:
         commits: Commits | None = self._history.commits

@@ -36,6 +36,7 @@ class HistoryReader:
         self._known: HistoryPart | None = None
         self._latest: int | None = None
         self._anchors: dict[str, int | None] = {}
+        history.param.watch(lambda *_: self._learn(), "removed")
 
     def start(self, service: TableService) -> None:
         """Read a table that was just opened; an earlier reading is given up.
@@ -44,6 +45,7 @@ class HistoryReader:
         """
         self.stop()
         self._latest, self._anchors = None, {}
+        self._history.removed = {}
         if service is not self._service:
             self._service, self._known = service, None
             self._history.param.update(commits=None, live={}, left=0, problem=None)
@@ -71,6 +73,16 @@ class HistoryReader:
         self._anchors |= amounts
         if self._history.commits is not None:
             self._history.live = self._measure(self._history.commits)
+
+    def _complete(self, commits: Commits) -> Commits:
+        """With what other commits tell of them."""
+        removed: Mapping[int, int] = self._history.removed
+        return commits.with_removed(removed) if removed else commits
+
+    def _learn(self) -> None:
+        if self._history.commits is not None and self._history.removed:
+            commits = self._complete(self._history.commits)
+            self._history.param.update(commits=commits, live=self._measure(commits))
 
     def _measure(self, commits: Commits) -> dict[Measure, Floats]:
         latest = self._latest
@@ -118,7 +130,7 @@ class HistoryReader:
             return  # a table that is no longer shown
         self._known = part
         if part.read:
-            commits = read_commits(part.frame)
+            commits = self._complete(read_commits(part.frame))
             self._history.param.update(
                 commits=commits,
                 live=self._measure(commits),

@@ -229,7 +229,8 @@ def test_rows_that_a_commit_does_not_record_say_how_to_learn_them(tmp_path: Path
     log = LogFolder(tmp_path / "orders")
     log.commit(0, [PROTOCOL, metadata(), add("a", stats='{"numRecords":38}')])
     info = {"commitInfo": {"operation": "WRITE", "operationParameters": {"mode": "Overwrite"}}}
-    gone = {"remove": {"path": "a", "dataChange": True, "deletionTimestamp": 1}}
+    # of a file whose add is not in the log
+    gone = {"remove": {"path": "elsewhere", "dataChange": True, "deletionTimestamp": 1}}
     log.commit(1, [info, gone, add("b", stats='{"numRecords":6}')])
     page = Page().open(log.root, view="timeline")
     said = "The commit does not record how many rows it removed: open it to count them."

@@ -1,0 +1,115 @@
+"""Rows that a commit removed and does not count, in the list, the plot and the detail."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from explorer.progress import Watch
+from tests.tables import PROTOCOL, LogFolder, add, metadata, remove
+from tests.unit.widgets.page.test_explorer_view import Page
+from widgets.figures.commits import read_commits
+from widgets.session.tables import TableService
+
+MINUS = "\N{MINUS SIGN}"
+
+
+def stats(rows: int) -> str:
+    return json.dumps({"numRecords": rows})
+
+
+def overwritten(folder: Path, times: int) -> LogFolder:
+    """A table that is overwritten again and again, by one row more each time; its removes say
+    nothing of their rows."""
+    log = LogFolder(folder)
+    log.commit(0, [PROTOCOL, metadata(), add("0", stats=stats(10))])
+    for version in range(1, times + 1):
+        info = {"commitInfo": {"operation": "WRITE"}}
+        old = remove(f"{version - 1}", size=100)
+        log.commit(version, [info, old, add(f"{version}", stats=stats(10 + version))])
+    return log
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[int]]:
+    """The versions that are asked for, question by question."""
+    questions: list[Sequence[int]] = []
+    count = TableService.count_removed_rows
+
+    def counted(self: TableService, versions: Sequence[int], watch: Watch) -> object:
+        questions.append(versions)
+        return count(self, versions, watch)
+
+    monkeypatch.setattr(TableService, "count_removed_rows", counted)
+    return questions
+
+
+def test_an_overwrite_counts_what_it_removed_in_list_plot_and_detail(
+    tmp_path: Path, no_surprises: None
+) -> None:
+    page = Page().open(overwritten(tmp_path / "table", 3).root, view="timeline")
+    for version in (1, 2, 3):
+        assert f">+{10 + version} {MINUS}{9 + version}<" in page.html
+    assert "does not record how many rows" not in page.html
+    page.do("measure", "rows")
+    history = page.explorer._timeline._history
+    added, removed = history.commits.changes("rows")
+    assert removed.tolist() == [0, 10, 11, 12]
+    assert (added - removed).tolist() == [10, 1, 1, 1]
+    assert history.live["rows"].tolist() == [10, 11, 12, 13]
+
+
+def test_only_what_the_page_of_the_list_shows_is_counted_and_once(
+    tmp_path: Path, no_surprises: None, asked: list[Sequence[int]]
+) -> None:
+    page = Page().open(overwritten(tmp_path / "table", 60).root, view="timeline")
+    assert asked == [tuple(range(60, 35, -1))]
+    assert f">+46 {MINUS}45<" in page.html
+    page.do("page", "25")
+    assert asked[1:] == [tuple(range(35, 10, -1))]
+    page.do("page", "0")
+    page.state.version = 50
+    assert len(asked) == 2
+
+
+def test_what_cannot_be_counted_stays_unknown_and_says_how_to_learn_it(
+    tmp_path: Path, no_surprises: None, asked: list[Sequence[int]]
+) -> None:
+    log = overwritten(tmp_path / "table", 1)
+    log.commit(2, [remove("elsewhere", size=100), add("2", stats=stats(6))])
+    page = Page().open(log.root, view="timeline")
+    assert asked == [(2, 1)]
+    assert f">+11 {MINUS}10<" in page.html
+    assert f">+6 {MINUS}?<" in page.html
+    assert "does not record how many rows it removed: open it" in page.html
+    page.state.version = 1
+    assert len(asked) == 1
+
+
+def test_a_log_that_is_looked_at_again_is_counted_again(
+    tmp_path: Path, no_surprises: None, asked: list[Sequence[int]]
+) -> None:
+    log = overwritten(tmp_path / "table", 2)
+    page = Page().open(log.root, view="timeline")
+    log.commit(3, [remove("2", size=100)])
+    page.explorer.reload()
+    assert asked[-1] == (3, 2, 1)
+    assert f">+0 {MINUS}12<" in page.html
+
+
+def test_what_a_commit_says_itself_is_not_replaced(tmp_path: Path) -> None:
+    page = Page().open(overwritten(tmp_path / "table", 2).root, view="timeline")
+    commits = page.explorer._timeline._history.commits
+    changed = commits.with_removed({0: 5, 2: 7, 9: 1})
+    assert changed.frame["rows_removed"].to_pylist() == [0, 10, 11]
+    unknown = read_commits(
+        commits.frame.set_column(
+            commits.frame.schema.get_field_index("rows_removed"),
+            "rows_removed",
+            commits.frame["rows_removed"].take([None, None, 1]),
+        )
+    )
+    assert unknown.with_removed({1: 4}).frame["rows_removed"].to_pylist() == [None, 4, 10]
