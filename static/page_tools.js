@@ -172,11 +172,17 @@ const draw_page = async (page) => {
 
 // ---------------------------------------------------------------------- the palette
 
-// Every word of the question somewhere in the text; what begins with it stands first.
+// What a question has around what it asks for.
+const FILLERS = new Set("a an and are at be can could did do does for from has have how i in is it me my of on or our should that the their there they this to was we were what when where which who whose why will with you".split(" "))
+
+// Every word of the question somewhere in the text, but for those that questions have in common;
+// what has these too stands before, and what begins with the first word before all.
 const rank = (entry, words) => {
   const text = `${entry.label} ${entry.hint ?? ""} ${entry.kind}`.toLowerCase()
-  if (!words.every((word) => text.includes(word))) { return -1 }
-  return words.length && entry.label.toLowerCase().startsWith(words[0]) ? 1 : 0
+  const asked = words.filter((word) => !FILLERS.has(word))
+  if (!(asked.length ? asked : words).every((word) => text.includes(word))) { return -1 }
+  const begins = words.length && entry.label.toLowerCase().startsWith(words[0])
+  return (begins ? words.length : 0) + words.filter((word) => text.includes(word)).length
 }
 
 const build_palette = (model, choose) => {
@@ -202,7 +208,7 @@ const build_palette = (model, choose) => {
     }
   }
   const draw = () => {
-    const words = input.value.toLowerCase().split(/\s+/).filter((word) => word !== "")
+    const words = input.value.toLowerCase().split(/[\s?!,]+/).filter((word) => word !== "")
     const ranked = model.entries.map((entry) => [rank(entry, words), entry]).filter(([order]) => order >= 0)
     ranked.sort(([a], [b]) => b - a)
     const found = model.found.question === input.value.trim() ? model.found.entries : []

@@ -98,15 +98,16 @@ class Palette:
         entries: list[Entry] = []
         if state.table and state.version is not None:
             commands = view_commands(state.view, state.table, state.version)
+            # who opens it and types nothing has a question, and the menu beside it
             entries = [
+                *(Entry(kind="Question", label=question, action="view", value=view,
+                        hint=VIEW_TITLES[view]) for question, view in _QUESTIONS),
                 *(Entry(kind="View", label=title, action="view", value=view, hint=group)
                   for group, views in GROUPS for view, title in views),
                 *_ALWAYS,
                 *([_LINK] if self._services.runner.is_background else []),
                 *(Entry(kind="Copy", label=f"Copy as {name}", action="copy", value=text,
                         hint=VIEW_TITLES[state.view]) for name, text in commands.items()),
-                *(Entry(kind="Question", label=question, action="view", value=view,
-                        hint=VIEW_TITLES[view]) for question, view in _QUESTIONS),
                 *_PLANS,
             ]  # fmt: skip
         entries += [

@@ -109,6 +109,8 @@ def _render_user(row: Mapping[str, Any], answer: EngineAnswer) -> Markup:
         reads, writes = VERDICTS[known["can_read"]], VERDICTS[known["can_write"]]
         if known["can_write"] == "unknown":
             writes = "no source says whether it still can"
+        if reason := _whatever_table(known, "read"):
+            reads = f"no ({reason})"
         told = f"reads: {reads}, writes: {writes}"
     if row["engine_info"] is None:
         told = "the commits do not say"
@@ -139,8 +141,8 @@ def build_engine_row(
         selected=row["engine"] == selected,
         cells=(
             Cell(text=f"{cut(str(row['name']), 48)}{used}", title=str(row["name"])),
-            _verdict_cell(row["can_read"]),
-            _write_cell(row["can_write"], last_version),
+            _verdict_cell(row, "read"),
+            _write_cell(row, last_version),
             Cell(text=row[f"{verb}_evidence"], muted=row[f"{verb}_evidence"] == "unknown"),
             Cell(text=cut(stopped, 220) or DASH, title=cut(stopped, 1000), muted=not stopped),
             Cell(text=cut(note, 220) or DASH, title=cut(note, 1000), muted=True),
@@ -153,24 +155,41 @@ def build_engine_row(
     )
 
 
-def _verdict_cell(verdict: str) -> Cell:
+def _verdict_cell(row: Mapping[str, Any], verb: Verb) -> Cell:
+    verdict = row[f"can_{verb}"]
+    if reason := _whatever_table(row, verb):
+        # nothing of this table stops it, so that nothing can be done about it either
+        return Cell(text=VERDICTS[verdict], title=f"Of no table: {reason}.", muted=True)
     return Cell(text=VERDICTS[verdict], lane=f"can-{verdict}", muted=verdict == "unknown")
 
 
-def _write_cell(verdict: str, last_version: int | None) -> Cell:
+def _write_cell(row: Mapping[str, Any], last_version: int | None) -> Cell:
     """Of whom no source tells whether it can write, the log may tell that it did."""
-    if verdict != "unknown" or last_version is None:
-        return _verdict_cell(verdict)
+    if row["can_write"] != "unknown" or last_version is None:
+        return _verdict_cell(row, "write")
     told = f"wrote version {format_count(last_version)}"
     title = "No source says whether it can write the table as it is now; the log says it did."
     return Cell(text=told, title=title, lane="can-unknown")
+
+
+def _whatever_table(row: Mapping[str, Any], verb: Verb) -> str:
+    """Why an engine reads, or writes, no table at all, such as `sink only`; empty where it is
+    this table that stops it, or nothing does."""
+    if row[f"can_{verb}"] != "no" or row[f"{verb}_blockers"]:
+        return ""
+    return cut(_own_notes(row, verb), 80)
+
+
+def _own_notes(row: Mapping[str, Any], verb: Verb) -> str:
+    prefix = "reading: " if verb == "read" else "writing: "
+    return "; ".join(note.removeprefix(prefix) for note in row["notes"] if note.startswith(prefix))
 
 
 def tell_stoppers(row: Mapping[str, Any], verb: Verb) -> str:
     """The features and versions that stop an engine; beside one that reads, what stops it from
     writing."""
     if row[f"can_{verb}"] == "no":
-        return _names(row[f"{verb}_blockers"])
+        return _names(row[f"{verb}_blockers"]) or _whatever_table(row, verb)
     stopped = row["can_write"] == "no" and row["write_blockers"]
     return f"writing: {_names(row['write_blockers'])}" if stopped else ""
 
@@ -179,9 +198,7 @@ def tell_note(row: Mapping[str, Any], verb: Verb) -> str:
     """What else is known: since when it can, on what condition, what no source tells."""
     verdict = row[f"can_{verb}"]
     if verdict == "no":
-        prefix = "reading: " if verb == "read" else "writing: "
-        told = [note.removeprefix(prefix) for note in row["notes"] if note.startswith(prefix)]
-        return "; ".join(told)
+        return "" if _whatever_table(row, verb) else _own_notes(row, verb)
     if verdict == "unknown":
         unknowns = row[f"{verb}_unknowns"]
         nothing = any(" version " in name for name in unknowns)

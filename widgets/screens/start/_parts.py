@@ -14,6 +14,7 @@ from widgets.markup import NOTHING, Markup, html, join
 from widgets.text import (
     UNKNOWN,
     cut,
+    cut_middle,
     format_age,
     format_bytes,
     format_count,
@@ -28,7 +29,7 @@ PENDING = "\N{HORIZONTAL ELLIPSIS}"
 CATALOG_COLUMNS = (
     Column(key="name", label="Table", sortable=True),
     Column(key="health", label="Finding", sortable=True),
-    Column(key="saved", label="Files to save", align="right", sortable=True),
+    Column(key="saved", label="OPTIMIZE saves", align="right", sortable=True),
     Column(key="age", label="Last commit", align="right", sortable=True),
     Column(key="version", label="Version", align="right", sortable=True),
     Column(key="files", label="Files", align="right", sortable=True, wide=True),
@@ -120,29 +121,51 @@ def sort_summaries(summaries: Sequence[Any], sort: tuple[str, bool]) -> list[Any
     return [*sorted(known, key=value_of, reverse=descending), *unknown]
 
 
-def build_summary_row(summary: Any, now: datetime) -> Row:
-    """One table; a click opens it."""
+def build_summary_row(
+    summary: Any, now: datetime, folder: str = "", num_columns: int = len(CATALOG_COLUMNS)
+) -> Row:
+    """One table in its first columns; a click opens it. Its place, in the last one, is told from
+    the `folder` on that it shares with the others."""
     missing = PENDING if summary.is_waiting else UNKNOWN
     when = summary.timestamp
-    return Row(
-        action="choose",
-        value=summary.shown,
-        cells=(
-            Cell(text=cut(summary.name, 44), title=summary.shown),
-            _health(summary),
-            _figure(summary.files_saved, format_count, missing),
-            Cell(text=format_age(when, now) if when else missing, muted=when is None,
-                 title=format_time(when) if when else None),
-            _figure(summary.version, format_count, missing),
-            _figure(summary.num_files, format_count, missing),
-            _figure(summary.size_in_bytes, format_bytes, missing),
-            Cell(text=cut(summary.shown, 200), title=summary.shown, muted=True),
-        ),
+    cells = (
+        Cell(text=cut(summary.name, 60), title=summary.shown),
+        _health(summary),
+        _figure(summary.files_saved, format_count, missing),
+        Cell(text=format_age(when, now) if when else missing, muted=when is None,
+             title=format_time(when) if when else None),
+        _figure(summary.version, format_count, missing),
+        _figure(summary.num_files, format_count, missing),
+        _figure(summary.size_in_bytes, format_bytes, missing),
+        Cell(text=cut(summary.shown[len(folder) :], 200), title=summary.shown, muted=True),
     )  # fmt: skip
+    return Row(action="choose", value=summary.shown, cells=cells[:num_columns])
 
 
-def sum_up(summaries: Sequence[Any]) -> str:
-    """`12 tables: 1 cannot be read, 2 with errors, 3 with warnings, 4 with notes.`"""
+def shared_folder(summaries: Sequence[Any]) -> str:
+    """The folder that all of the places are in, with a slash at its end; empty where there is
+    none."""
+    places = [one.shown for one in summaries]
+    if not places:
+        return ""
+    first, last = min(places), max(places)
+    alike = next(
+        (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other),
+        min(len(first), len(last)),
+    )
+    folder = str(first[: first.rfind("/", 0, alike) + 1])
+    return "" if folder.endswith("://") else folder
+
+
+def columns_below(folder: str, summaries: Sequence[Any]) -> tuple[Column, ...]:
+    """The columns of a list: without the places where these say no more than the names."""
+    if folder and all("/" not in one.shown[len(folder) :].rstrip("/") for one in summaries):
+        return CATALOG_COLUMNS[:-1]
+    return CATALOG_COLUMNS
+
+
+def sum_up(summaries: Sequence[Any], folder: str = "") -> str:
+    """`12 tables in /lake: 1 cannot be read, 2 with errors, 3 with warnings, 4 with notes.`"""
     counted = {
         "cannot be read": sum(one.problem is not None for one in summaries),
         "with errors": sum(one.severity == "error" for one in summaries),
@@ -152,7 +175,9 @@ def sum_up(summaries: Sequence[Any]) -> str:
     }
     said = [f"{format_count(count)} {what}" for what, count in counted.items() if count]
     noun = "table" if len(summaries) == 1 else "tables"
-    return f"{format_count(len(summaries))} {noun}: {', '.join(said) or 'nothing is wrong'}."
+    inside = f" in {cut_middle(folder.rstrip('/') or folder, 120)}" if folder else ""
+    number = format_count(len(summaries))
+    return f"{number} {noun}{inside}: {', '.join(said) or 'nothing is wrong'}."
 
 
 def _has_notes_alone(summary: Any) -> bool:

@@ -10,13 +10,14 @@ from explorer.progress import Progress
 from widgets.choices import Choices, Sort
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.start._parts import (
-    CATALOG_COLUMNS,
     SORTABLE,
     begins_descending,
     build_summary_row,
+    columns_below,
     count_findings,
     filter_summaries,
     render_findings,
+    shared_folder,
     sort_summaries,
     sum_up,
 )
@@ -220,18 +221,23 @@ class StartView:
     def _render_list(self) -> Markup:
         assert self._summaries is not None  # asked for only where there is something to list
         every = self._summaries.list()
-        counted = count_findings(every)
         text, finding = self._chosen.text, self._finding
+        counted = count_findings(filter_summaries(every, text))
         shown = sort_summaries(filter_summaries(every, text, finding), self._sort)
         offset, limit = self._pages.span(len(shown))
         now = datetime.now(UTC)
-        rows = [build_summary_row(one, now) for one in shown[offset : offset + limit]]
+        folder = shared_folder(every)
+        columns = columns_below(folder, every)
+        rows = [
+            build_summary_row(one, now, folder, len(columns))
+            for one in shown[offset : offset + limit]
+        ]
         progress = self._summaries.progress
         waiting = NOTHING if progress is None else render_waiting(_in_words(progress))
         problems = join(render_problem(problem) for problem in self._summaries.problems())
         is_filtered = text or finding
         table = render_table(
-            "Tables", CATALOG_COLUMNS, rows, sort=self._sort,
+            "Tables", columns, rows, sort=self._sort,
             empty="No table fits the filter." if is_filtered else "No table was found.",
         )  # fmt: skip
         return html(
@@ -241,7 +247,7 @@ class StartView:
             'placeholder="Filter by name or place" autocomplete="off" spellcheck="false">'
             '<button type="button" data-do="refresh" data-value="">Refresh</button></div>'
             '{}{}<div class="dx-catalog">{}</div>{}',
-            sum_up(every),
+            sum_up(every, folder),
             problems,
             text,
             render_findings(counted, finding),

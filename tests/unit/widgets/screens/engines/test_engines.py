@@ -204,3 +204,17 @@ def test_the_sentence_and_the_filter_count_the_same(tmp_path: Path) -> None:
     page = Page().open(table(tmp_path, "deletionVectors"), view="engines")
     (number,) = re.findall(r"(\d+) of \d+ engines can read", page.html)
     assert f">can {number}<" in page.html
+
+
+def test_what_reads_no_table_at_all_is_told_apart_from_what_this_one_stops(tmp_path: Path) -> None:
+    found = answer(table(tmp_path, "deletionVectors"))
+    sink, stopped = row(found, "flink-new"), row(found, "daft")
+    assert (sink["can_read"], sink["read_blockers"]) == ("no", [])
+    assert tell_stoppers(sink, "read") == "sink only"
+    assert tell_note(sink, "read") == ""
+    ours, theirs = (build_engine_row(one, "read", None).cells[1] for one in (sink, stopped))
+    assert (ours.text, ours.lane, ours.title) == ("no", None, "Of no table: sink only.")
+    assert (theirs.text, theirs.lane) == ("no", "can-no")
+    for one in found.newest:
+        if one["can_read"] == "no":
+            assert tell_stoppers(one, "read"), one["engine"]

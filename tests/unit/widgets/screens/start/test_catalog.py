@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,10 @@ from explorer.progress import Watch
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 from widgets.screens.start._parts import (
     build_summary_row,
+    columns_below,
     count_findings,
     filter_summaries,
+    shared_folder,
     sort_summaries,
     sum_up,
 )
@@ -314,3 +317,33 @@ def test_the_sum_counts_what_is_wrong() -> None:
     assert sum_up(ROWS[3:]) == "1 table: nothing is wrong."
     # what the kinds below the sentence name is not told to be nothing
     assert sum_up([summary("e", findings=("small files",))]) == "1 table: 1 with notes."
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A table as far as its place matters."""
+
+    shown: str
+
+
+@pytest.mark.parametrize(
+    ("places", "folder", "told"),
+    [
+        (["/lake/a", "/lake/b"], "/lake/", False),
+        (["/lake/a/", "/lake/b/"], "/lake/", False),
+        (["/lake/alike", "/lake/also"], "/lake/", False),
+        (["/lake/one/a", "/lake/two/a"], "/lake/", True),
+        (["/lake", "/lake/b"], "/", True),
+        (["s3://one/a", "s3://other/a"], "", True),
+        (["s3://one/a", "/lake/a"], "", True),
+        (["/lake/a"], "/lake/", False),
+        (["a"], "", True),
+        ([], "", True),
+    ],
+)
+def test_places_are_told_where_they_say_more_than_the_names(
+    places: list[str], folder: str, *, told: bool
+) -> None:
+    rows = [Placed(place) for place in places]
+    assert shared_folder(rows) == folder
+    assert (columns_below(folder, rows)[-1].key == "place") is told
