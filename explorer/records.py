@@ -2,14 +2,15 @@
 
 Before Python 3.13 `dataclass` compiles six functions for each class, one by one: 0.3 ms of
 processor time, and what a line of the command line imports has some forty of them. A `record` is
-the same dataclass, with one function of its own and the others shared. For classes that every
-start imports; elsewhere it is not worth a second name.
+the same dataclass, with one function of its own and the others shared, as far as these classes go:
+it has no `InitVar` and no field that is left out of the constructor, and a frozen dataclass cannot
+inherit from it. For classes that every start imports; elsewhere it is not worth a second name.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from operator import attrgetter
 from typing import Any, Final, TypeVar, dataclass_transform
@@ -41,14 +42,24 @@ def _complete(cls: Any) -> None:
     cls.__init__ = _compile_init(cls)
     compared = [found for found in fields(cls) if found.compare]
     hashed = [found for found in compared if found.hash is not False]
-    cls._compared = staticmethod(attrgetter(*(found.name for found in compared)))
-    cls._hashed = staticmethod(attrgetter(*(found.name for found in hashed)))
+    cls._compared = staticmethod(_getter([found.name for found in compared]))
+    cls._hashed = staticmethod(_getter([found.name for found in hashed]))
+
+
+def _getter(names: Sequence[str]) -> Callable[[Any], Any]:
+    """The fields of a value as a tuple, also where there is one: a tuple that holds NaN is equal to
+    itself."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple(getattr(value, name) for name in names)
 
 
 def _compile_init(cls: Any) -> Callable[..., None]:
     scope: dict[str, Any] = {"_set": object.__setattr__, "_missing": MISSING}
     arguments, lines = [], []
     for found in fields(cls):
+        if not found.init:
+            raise TypeError(f"{found.name} is left out of the constructor: use `dataclass`")
         name = value = found.name
         if found.default_factory is not MISSING:
             scope[f"_make_{name}"] = found.default_factory
@@ -60,6 +71,8 @@ def _compile_init(cls: Any) -> Callable[..., None]:
         else:
             arguments.append(name)
         lines.append(f"    _set(self, {name!r}, {value})")
+    if not lines:
+        raise TypeError(f"{cls.__qualname__} has no fields: use `dataclass`")
     if hasattr(cls, "__post_init__"):
         lines.append("    self.__post_init__()")
     head = f"def __init__(self, *, {', '.join(arguments)}):\n"

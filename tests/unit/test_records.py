@@ -139,3 +139,34 @@ def test_records_of_the_house_are_these_or_what_python_makes() -> None:
     assert Small(name="a") == Small(name="a")
     with pytest.raises(FrozenInstanceError):
         Small(name="a").name = "b"  # type: ignore[misc]
+
+
+@compile_record
+class One:
+    """A single field."""
+
+    value: Any
+
+
+def test_one_field_is_compared_as_several_are() -> None:
+    nan = float("nan")
+    one = One(value=nan)
+    assert one == one  # noqa: PLR0124  # itself, whatever it holds
+    assert one == One(value=nan)
+    assert hash(one) == hash(One(value=nan))
+    assert one != One(value=float("nan"))
+    assert One(value=1) != One(value=2)
+
+
+def test_what_a_record_cannot_be_is_refused_where_it_is_declared() -> None:
+    class Empty:
+        """No field."""
+
+    class Later:
+        """A field that the constructor does not take."""
+
+        at: int = field(init=False)
+
+    for cls in (Empty, Later):
+        with pytest.raises(TypeError, match="use `dataclass`"):
+            compile_record(cls)
