@@ -358,12 +358,13 @@ const show_title = (axis) => {
 }
 const keep_title = (axis, titles) => {
   if (titled.has(axis)) { return }
+  for (const old of [...titled.keys()]) { if (old.document === null) { titled.delete(old) } }  // of a plot that is gone
   titled.set(axis, titles)
   queueMicrotask(() => show_title(axis))  // the axis is being drawn
 }
 window.addEventListener(ZONE_CHANGED, () => {
   for (const axis of [...titled.keys()]) {
-    if (axis.document === null) { titled.delete(axis); continue }  // of a plot that is gone
+    if (axis.document === null) { continue }
     show_title(axis)
     axis.formatter.change.emit()  // all axes that have it are drawn anew
   }

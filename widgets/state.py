@@ -3,8 +3,9 @@
 The address is `?table=…&version=…&view=…`, and `older`, `where`, `file`, `column`, `only`,
 `operation`, `answers` and `other` where something is selected by them, and the names of `LISTS`
 where something is chosen of these. What it says is from whoever wrote the link: every part is
-checked, a part that cannot be meant becomes a notice, and the address is rewritten from the
-state.
+checked. A version, a view or a text that cannot be meant becomes a notice, and the address is
+rewritten from the state; what is chosen of a list, or answered in a form, and cannot be meant is
+as if it were not there.
 """
 
 from __future__ import annotations
@@ -233,7 +234,12 @@ def render_address(address: Address) -> str:
     parts["view"] = address.view
     if address.older is not None:
         parts["older"] = str(address.older)
-    parts |= {name: text for name in _TEXTS if (text := getattr(address, name))}
+    # one that is longer holds on this page, and would be refused by the next
+    parts |= {
+        name: text
+        for name in _TEXTS
+        if (text := getattr(address, name)) and len(text) <= LONGEST_TEXT
+    }
     return "?" + urlencode(parts)
 
 

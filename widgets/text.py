@@ -10,6 +10,8 @@ from datetime import datetime, timedelta
 from explorer.protocol.actions import EPOCH
 from explorer.protocol.values.utc_times import render_minute, render_second
 
+_HALF_CHARACTERS = re.compile("[\ud800-\udfff]")
+
 UNKNOWN = "unknown"
 """What is shown where a value is not recorded or not read yet; never 0."""
 
@@ -20,6 +22,11 @@ _COUNTS = ((10**12, "T"), (10**9, "B"), (10**6, "M"))
 # controls but tab and line feed, and what overrides or isolates the direction of text
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _FORMULA_STARTS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # the last four are wide forms
+
+
+def well_formed(text: str) -> str:
+    """A text of a browser, which may hold halves of characters, as one that can be written."""
+    return text if text.isascii() else _HALF_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def visible(text: str) -> str:

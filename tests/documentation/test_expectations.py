@@ -16,6 +16,14 @@ def habits() -> list[tuple[str, str, str]]:
     return [(row[0], row[4], row[5]) for row in rows]
 
 
+def beside_the_page() -> list[tuple[str, str, str]]:
+    """Of the second table the same."""
+    text = (ROOT / "docs" / "expectations.md").read_text(encoding="utf-8")
+    lines = text.partition("\n|---|---|---|---|---|\n")[2].strip().splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return [(row[0], row[2], row[4]) for row in rows]
+
+
 def is_shown(by: str) -> bool:
     """Whether there is a test of that name."""
     found = re.fullmatch(r"`(tests/[\w/]+\.py)::(test_\w+)`", by)
@@ -35,3 +43,10 @@ def test_each_yes_names_a_test_that_exists_and_each_no_a_reason() -> None:
             assert here == "no", habit
             assert len(by.split()) > 5, habit
     assert not is_shown("`tests/documentation/test_expectations.py::test_of_nothing`")
+
+
+def test_each_yes_beside_the_page_names_a_test_too() -> None:
+    rows = beside_the_page()
+    assert len(rows) > 5
+    for expected, here, by in rows:
+        assert (here == "yes") is is_shown(by), (expected, by)

@@ -8,6 +8,7 @@ from typing import Any
 
 import param
 
+from widgets.text import well_formed
 from widgets.theme import read_style, static_folder
 from widgets.ui.live_html import StyledComponent
 
@@ -63,4 +64,4 @@ class PageTools(StyledComponent):
             return
         action, value = data.get("action"), data.get("value")
         if isinstance(action, str) and isinstance(value, str) and action in self._handlers:
-            self._handlers[action](value)
+            self._handlers[action](well_formed(value))

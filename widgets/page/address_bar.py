@@ -8,6 +8,7 @@ from typing import Any
 import param
 
 from widgets.state import PageState, is_typed_on
+from widgets.text import well_formed
 from widgets.theme import static_folder
 from widgets.ui.component import Component
 
@@ -72,6 +73,6 @@ class AddressBar(Component):
         search, turn = data.get("search"), data.get("turn")
         if isinstance(search, str) and isinstance(turn, int):
             self._followed = turn
-            self._on_back(search)
+            self._on_back(well_formed(search))
         if (theme := data.get("theme")) in THEMES:
             self._paint(theme == "dark")

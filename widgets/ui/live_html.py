@@ -18,6 +18,7 @@ import param
 from bokeh.document import Document
 
 from widgets.markup import NOTHING, Markup
+from widgets.text import well_formed
 from widgets.theme import read_script, read_style
 from widgets.ui.component import Component, is_shared
 
@@ -127,4 +128,4 @@ class LiveHtml(StyledComponent):
         if action == "piece":
             self._send_piece(value)
         elif action in self._handlers:
-            self._handlers[action](value)
+            self._handlers[action](well_formed(value))

@@ -12,8 +12,11 @@ LONGEST_ADDRESS = 2_000
 """Characters. A condition may have ten thousand, and a page shows many links."""
 
 
-_WITHOUT: Any = dict.fromkeys(("where", "only", "file", "column", *LISTS), "")
-"""What a link does without where its address would be too long."""
+_WITHOUT: Any = (
+    dict.fromkeys((*LISTS, "answers"), ""),
+    dict.fromkeys(("where", "only", "file", "column", "other"), ""),
+)
+"""What a link does without where its address would be too long, and what besides."""
 
 LINKED = tuple(name for name in ADDRESSED if name != "view")
 """What the links of an answer hold of the page, so that it is drawn again with it."""
@@ -63,6 +66,8 @@ class PlaceLinks:
     def _address(self, to: dict[str, Any]) -> str:
         address = replace(self._state.address, **to)
         search = render_address(address)
-        if len(search) > LONGEST_ADDRESS:
-            search = render_address(replace(address, **_WITHOUT))
+        for without in _WITHOUT:
+            if len(search) > LONGEST_ADDRESS:
+                address = replace(address, **without)
+                search = render_address(address)
         return search or "./"

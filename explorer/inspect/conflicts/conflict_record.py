@@ -36,7 +36,7 @@ def _ask(  # the parameters of an answer
             raise InvalidArgumentError(
                 "The version that the transaction read is missing.",
                 reason="Without one, each kind of transaction is held against the newest commits.",
-                remedy="Give --read-version too, or leave the other options out.",
+                remedy="Say which version it read too, or leave the others out.",
             )
         return recent_conflicts(table, progress=progress)
     return check_conflicts(
@@ -52,7 +52,7 @@ def _ask(  # the parameters of an answer
 def _check_operation(text: str) -> str:
     if text not in OPERATIONS:
         raise InvalidArgumentError(
-            f"{text[:60]!r} is not a valid --operation.",
+            f"{text[:60]!r} is not an operation that can be judged.",
             reason=f"It can be {' or '.join(OPERATIONS)}.",
             remedy="Leave it out for an operation that changes rows.",
         )

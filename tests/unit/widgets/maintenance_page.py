@@ -61,6 +61,7 @@ class Page:
         unlocked: bool = True,
         runs: Runs | None = None,
         runner: Runner | None = None,
+        answers: str = "",
     ) -> None:
         self.state = PageState()
         right = self.right = Maintenance(is_unlocked=lambda: unlocked, state=state, runs=runs)
@@ -72,7 +73,7 @@ class Page:
             maintenance=right,
         )
         self.explorer = Explorer(services, self.state)
-        self.explorer.open(Address(table=str(orders.root), view="maintenance"))
+        self.explorer.open(Address(table=str(orders.root), view="maintenance", answers=answers))
 
     def parts(self) -> Iterator[LiveHtml]:
         yield from self.explorer.panel.select(LiveHtml)

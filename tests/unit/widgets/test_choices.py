@@ -147,3 +147,14 @@ def test_the_list_of_tables_is_filtered_by_its_address_alone() -> None:
     assert search.startswith("?table=&tables=")
     assert parse_address(search) == (address, [])
     assert render_address(Address()) == ""
+
+
+def test_odd_names_of_columns_are_read_back_and_cost_an_address_little() -> None:
+    state = PageState()
+    names = ("a,b", "100 %", "%2C", "\N{CJK UNIFIED IDEOGRAPH-4E2D}" * 100)
+    choices = Choices(state, "rows", lambda _: None)
+    arranged = Columns(pinned=names, hidden=frozenset(names))
+    choices.choose(**name_columns(arranged))
+    assert read_columns(choices) == arranged
+    # one encoding for the list, and none of our own
+    assert len(state.rows) < 2 * 9 * 100 + 200

@@ -84,6 +84,11 @@ def test_answers_of_an_address_that_cannot_be_meant_fill_nothing_in(page: Page) 
     assert "&lt;img src=/evil" in page.html
 
 
+def test_answers_to_no_form_do_not_stay_in_the_address(orders: Orders, state: StateFolder) -> None:
+    page = Page(orders, state, answers="retention=1")
+    assert (page.state.operation, page.state.answers) == ("", "")
+
+
 def test_a_plan_that_another_view_asks_for_can_be_linked_to(page: Page) -> None:
     request = json.dumps(["restore", {"version": "0"}])
     open_plan(page.state, request)

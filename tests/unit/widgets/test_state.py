@@ -151,3 +151,10 @@ def test_a_window_without_a_table_is_called_after_the_list_where_there_is_one() 
 )
 def test_a_filter_that_is_typed_on_is_one_step(before: str, after: str, typed_on: bool) -> None:
     assert is_typed_on(before, after) is typed_on
+
+
+def test_an_address_has_no_text_that_it_would_refuse() -> None:
+    long, short = "x" * (LONGEST_TEXT + 1), "y" * LONGEST_TEXT
+    written = render_address(Address(table="t", rows=long, where=short))
+    address, complaints = parse_address(written)
+    assert (address.rows, address.where, complaints) == ("", short, [])

@@ -136,6 +136,8 @@ class MaintenanceView:
             self._watch(running[-1])
         elif name:
             self._open_form(name, answers)
+        elif answers:
+            self._state.answers = ""  # to no form
 
     def _watch(self, run: Run) -> None:
         self._name(find_operation(run.plan.operation))

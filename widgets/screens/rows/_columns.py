@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from widgets.choices import Choices
 from widgets.markup import NOTHING, Markup, html, join
@@ -110,7 +110,7 @@ def name_columns(columns: Columns) -> dict[str, str]:
 
 def _render_names(names: Sequence[str]) -> str:
     """Names with commas between, which may hold commas themselves."""
-    return ",".join(quote(name, safe="") for name in names)
+    return ",".join(name.replace("%", "%25").replace(",", "%2C") for name in names)
 
 
 def _parse_names(text: str) -> list[str]:
