@@ -152,6 +152,19 @@ const tell_more = (place) => {
   place.toggleAttribute("data-more", place.scrollLeft + place.clientWidth < place.scrollWidth - 2)
 }
 const FOCUSABLE = "a[href], button, input, select, summary, [tabindex='0']"
+
+// From a row of a list to the next one that can be chosen, or, in a list whose rows cannot, from
+// what is in one to the same in the next; whether there is a list.
+const step_in_list = (element, next) => {
+  const item = element.closest("tr, .dx-findings > li")
+  if (item === null) { return false }
+  const stops = (of) => (of.matches("tr[data-do]") ? [of] : [...of.querySelectorAll(FOCUSABLE)].filter((one) => one.offsetParent !== null))
+  const at = stops(item).indexOf(element)
+  let other = item[next]
+  while (other && !stops(other).length) { other = other[next] }
+  if (other) { stops(other).at(Math.min(at, stops(other).length - 1)).focus() }
+  return true
+}
 const let_scroll = (root) => {
   root.querySelectorAll(".dx-scroll").forEach(tell_more)
   for (const place of root.querySelectorAll(".dx-scroll:not(.dx-grid)")) {
@@ -614,11 +627,11 @@ export function render({model, el, view}) {
     if (event.key === "Enter" && element.matches("[data-form] input[name]")) {
       element.closest("[data-form]").querySelector("[data-submit][data-enter]")?.click()
     }
-    if (!element.matches("tr[data-do]")) { return }
-    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose_row(element); send(element) }
-    if (event.ctrlKey || event.altKey || event.metaKey) { return }
+    const is_row = element.matches("tr[data-do]")
+    if (is_row && (event.key === "Enter" || event.key === " ")) { event.preventDefault(); choose_row(element); send(element) }
+    if (event.ctrlKey || event.altKey || event.metaKey || (!is_row && element.matches(EDITABLE))) { return }
     const next = {ArrowDown: "nextElementSibling", j: "nextElementSibling", ArrowUp: "previousElementSibling", k: "previousElementSibling"}[event.key]
-    if (next !== undefined) { event.preventDefault(); element[next]?.focus() }
+    if (next !== undefined && step_in_list(element, next)) { event.preventDefault() }
   })
 
   const on_key = (event) => {

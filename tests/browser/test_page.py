@@ -203,6 +203,24 @@ def test_a_commit_is_selected_by_mouse_and_stepped_by_keyboard(
     expect(page.locator(".dx-version")).to_contain_text("Version 67")
 
 
+def test_links_of_a_list_are_gone_through_by_the_keyboard(
+    page: Page, server: Server, shop: Path
+) -> None:
+    open_shop(page, server, shop, view="log")
+    links = page.get_by_role("table", name="Files of the log").locator("tbody a")
+    expect(links.nth(2)).to_be_visible()
+    links.nth(0).focus()
+    page.keyboard.press("j")
+    page.keyboard.press("ArrowDown")
+    expect(links.nth(2)).to_be_focused()
+    page.keyboard.press("k")
+    expect(links.nth(1)).to_be_focused()
+    # within a field they are letters
+    field = page.get_by_role("searchbox", name=re.compile("ilter"))
+    field.press_sequentially("jk")
+    expect(field).to_have_value("jk")
+
+
 def test_a_row_is_reached_and_chosen_with_the_keyboard_alone(
     page: Page, server: Server, shop: Path
 ) -> None:
