@@ -37,7 +37,8 @@ class Commits:
     """The commits of a timeline frame, oldest first.
 
     Unknown numbers are NaN. `time` is in milliseconds since the epoch; `lane`
-    indexes `LANES`; `frame` is the frame itself in the same order.
+    indexes `LANES`; `frame` is the frame itself in the same order. Where rows have been
+    counted since, see `with_removed`, `uncounted` is the frame as it was without them.
     """
 
     frame: pa.Table
@@ -48,6 +49,13 @@ class Commits:
     checkpoint: Flags
     problem: Flags
     axis: Axis
+    uncounted: pa.Table | None = None
+
+    @property
+    def recorded(self) -> pa.Table:
+        """The frame with what the commits themselves say, in the same order: it is the same
+        whichever of them have been looked at."""
+        return self.frame if self.uncounted is None else self.uncounted
 
     @property
     def x(self) -> Floats:
@@ -65,10 +73,11 @@ class Commits:
 
     def changes(self, measure: Measure) -> tuple[Floats, Floats]:
         """What each commit added and removed."""
-        return _floats(self.frame[f"{measure}_added"]), _floats(self.frame[f"{measure}_removed"])
+        return _changes(self.frame, measure)
 
     def with_removed(self, rows: Mapping[int, int]) -> Commits:
-        """The same with rows that commits removed, by version, where they do not say it."""
+        """The same with rows that commits removed, by version, where they do not say it: to be
+        shown, while what they `recorded` stays."""
         found = {self.position(version): count for version, count in rows.items()}
         column = self.frame["rows_removed"]
         values = np.array(pc.fill_null(column, 0).to_numpy())
@@ -78,7 +87,8 @@ class Commits:
                 values[at], is_null[at] = count, False
         filled = pa.array(values, pa.int64(), mask=is_null)
         at = self.frame.schema.get_field_index("rows_removed")
-        return replace(self, frame=self.frame.set_column(at, "rows_removed", filled))
+        frame = self.frame.set_column(at, "rows_removed", filled)
+        return replace(self, frame=frame, uncounted=self.recorded)
 
     def position(self, version: int) -> int | None:
         """The row of `version`, or None where it is not read or gone."""
@@ -121,11 +131,12 @@ SORTINGS: tuple[Sorting, ...] = ("version", "files", "rows", "bytes")
 def build_order(commits: Commits, by: Sorting, descending: bool) -> Ints:  # noqa: FBT001  # of the table
     """The commits by version, by files or rows added and removed together, or by the change of
     size; of those that are alike, and of those that do not say, the newest first, and the latter
-    last."""
+    last. Rows are those that commits `recorded`: were those counted that are in sight, these
+    would leave the page for others that are not counted, and so on through the whole log."""
     newest_first: Ints = np.arange(len(commits.version))[::-1]
     if by == "version":
         return newest_first if descending else newest_first[::-1]
-    added, removed = commits.changes(by)
+    added, removed = _changes(commits.recorded, by)
     amount = (added - removed if by == "bytes" else added + removed)[newest_first]
     keys = np.where(np.isnan(amount), np.inf, -amount if descending else amount)
     return newest_first[np.argsort(keys, kind="stable")]
@@ -242,6 +253,10 @@ def thin(x: Floats, y: Floats, limit: int) -> tuple[Floats, Floats]:
         return x, y
     picked = np.unique(np.linspace(0, len(x) - 1, limit).astype(np.int64))
     return x[picked], y[picked]
+
+
+def _changes(frame: pa.Table, measure: Measure) -> tuple[Floats, Floats]:
+    return _floats(frame[f"{measure}_added"]), _floats(frame[f"{measure}_removed"])
 
 
 def _floats(column: pa.ChunkedArray | pa.Array) -> Floats:

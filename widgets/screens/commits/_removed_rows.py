@@ -24,6 +24,7 @@ class RemovedRows:
         self._service: TableService | None = None
         self._asked: tuple[int, ...] = ()
         self._answered: set[int] = set()
+        self._is_telling = False
 
     def show(self, service: TableService) -> None:
         """A table has been opened, or is looked at again."""
@@ -31,7 +32,10 @@ class RemovedRows:
         self._service, self._asked, self._answered = service, (), set()
 
     def count(self, entries: Sequence[Mapping[str, Any]]) -> None:
-        """Count those of the commits that are shown, as `timeline` has them."""
+        """Count those of the commits that are shown, as `timeline` has them. What is drawn again
+        because of an answer asks nothing: one answer would lead to the next."""
+        if self._is_telling:
+            return
         versions = tuple(
             int(entry["version"])
             for entry in entries
@@ -57,5 +61,10 @@ class RemovedRows:
     def _tell(self, versions: Sequence[int], found: Mapping[int, int]) -> None:
         self._asked = ()
         self._answered |= {*versions}
-        if found:
+        if not found:
+            return
+        self._is_telling = True
+        try:
             self._history.removed = {**self._history.removed, **found}
+        finally:
+            self._is_telling = False

@@ -75,6 +75,53 @@ def test_only_what_the_page_of_the_list_shows_is_counted_and_once(
     assert len(asked) == 2
 
 
+def first_version(page: Page) -> str:
+    return page.html.split('data-do="select" data-value="')[1].split('"')[0]
+
+
+@pytest.mark.parametrize("order", ["descending", "ascending"])
+def test_a_list_that_is_sorted_by_rows_stays_as_it_is_while_it_is_counted(
+    tmp_path: Path, no_surprises: None, asked: list[Sequence[int]], order: str
+) -> None:
+    log = overwritten(tmp_path / "table", 300)
+    page = Page().open(log.root, view="timeline", commits=f"by=rows&order={order}")
+    # one commit of 301 says how many rows it removed; of the others the newest come first
+    assert asked == [tuple(range(300, 276, -1))]
+    assert first_version(page) == "0"
+    page.do("page", "300")
+    assert asked[1:] == [(1,)]
+    page.do("page", "275")
+    assert asked[-1] == tuple(range(26, 1, -1))
+    assert first_version(page) == "26"
+    page.do("page", "0")
+    assert first_version(page) == "0"
+    assert f">+310 {MINUS}309<" in page.html
+    assert len(asked) == 3
+
+
+def test_what_a_cell_of_a_notebook_shows_is_counted_page_by_page(
+    tmp_path: Path, no_surprises: None, asked: list[Sequence[int]]
+) -> None:
+    """Work runs at once there: an answer that asked for the next one would go as deep as the log
+    is long."""
+    log = overwritten(tmp_path / "table", 1_500)
+    page = Page().open(log.root, view="timeline", commits="by=rows&order=descending")
+    page.do("page", "1500")
+    assert len(asked) == 2
+    assert first_version(page) == "1"
+
+
+def test_what_is_drawn_again_because_of_an_answer_asks_nothing(
+    tmp_path: Path, asked: list[Sequence[int]]
+) -> None:
+    page = Page().open(overwritten(tmp_path / "table", 60).root, view="timeline")
+    view, history = page.explorer._commits, page.explorer._timeline._history
+    others = [{"version": 1, "rows_removed": None, "files_removed": 1}]
+    history.param.watch(lambda *_: view._removed.count(others), "removed")
+    page.do("page", "25")
+    assert [len(versions) for versions in asked] == [25, 25]
+
+
 def test_what_cannot_be_counted_stays_unknown_and_says_how_to_learn_it(
     tmp_path: Path, no_surprises: None, asked: list[Sequence[int]]
 ) -> None:
