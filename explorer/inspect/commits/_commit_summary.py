@@ -167,7 +167,7 @@ def find_uncounted(data: bytes, name: str) -> UncountedRows | None:
     except CorruptLogError:
         return None
     adds, removes = tally.adds, tally.removes
-    if _recorded_changes(tally.info) or (adds and tally.info.get("operation") in _COPYING):
+    if _recorded_changes(tally.info) or (adds and _text(tally.info.get("operation")) in _COPYING):
         return None
     rows, files = 0, list[UncountedFile]()
     for path, file in removes.items():

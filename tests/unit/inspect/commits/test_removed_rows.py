@@ -97,6 +97,16 @@ def test_what_the_adds_do_not_tell_stays_unknown(
     assert found_of(folder, 3) == {}
 
 
+@pytest.mark.parametrize("operation", [{}, ["DELETE"], {"DELETE": 1}, 7, True, None, ""])
+def test_an_operation_that_is_no_text_is_none_that_copies(
+    folder: LogFolder, operation: object
+) -> None:
+    """It is from whoever wrote the log, and the commits beside it are counted all the same."""
+    folder.commit(1, [remove("b")])
+    folder.commit(2, [{"commitInfo": {"operation": operation}}, remove("a"), add("d")])
+    assert found_of(folder, 2, 1) == {2: 30, 1: 12}
+
+
 def test_nothing_is_told_from_before_a_commit_that_is_missing(folder: LogFolder) -> None:
     folder.commit(1, [add("c", stats=stats(1))])
     folder.commit(2, [remove("c")])
