@@ -152,7 +152,8 @@ class CommitsView:
         found = self._found(commits)
         return Export(
             stem="commits",
-            read=lambda _: commits.frame.take(pa.array(found)).select(_EXPORTED),
+            # what has been counted depends on which pages were looked at
+            read=lambda _: commits.recorded.take(pa.array(found)).select(_EXPORTED),
         )
 
 

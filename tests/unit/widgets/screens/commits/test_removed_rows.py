@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.progress import Watch
+from explorer.progress import UNWATCHED, Watch
 from tests.tables import PROTOCOL, LogFolder, add, metadata, remove
 from tests.unit.widgets.page.test_explorer_view import Page
 from widgets.figures.commits import read_commits
@@ -134,6 +134,20 @@ def test_what_cannot_be_counted_stays_unknown_and_says_how_to_learn_it(
     assert "does not record how many rows it removed: open it" in page.html
     page.state.version = 1
     assert len(asked) == 1
+
+
+def test_an_export_has_what_is_recorded_whichever_pages_have_been_looked_at(
+    tmp_path: Path, no_surprises: None
+) -> None:
+    page = Page().open(overwritten(tmp_path / "table", 60).root, view="timeline")
+    exported = []
+    for offset in ("0", "25", "50"):
+        page.do("page", offset)
+        chosen = page.explorer._commits._chosen()
+        assert chosen is not None
+        exported.append(chosen.read(UNWATCHED)["rows_removed"].to_pylist())
+    assert exported == [[None] * 60 + [0]] * 3
+    assert f">+11 {MINUS}10<" in page.html
 
 
 def test_a_log_that_is_looked_at_again_is_counted_again(
