@@ -166,26 +166,23 @@ def find_uncounted(data: bytes, name: str) -> UncountedRows | None:
         _count(tally, data, name)
     except CorruptLogError:
         return None
-    adds, removes = tally.adds, tally.removes
-    if _recorded_changes(tally.info) or (adds and _text(tally.info.get("operation")) in _COPYING):
+    is_copying = bool(tally.adds) and _text(tally.info.get("operation")) in _RECORDED
+    if is_copying or _recorded_changes(tally.info):
         return None
-    rows, files = 0, list[UncountedFile]()
-    for path, file in removes.items():
-        if path in adds:
-            change = _change_of_vector(adds[path], file)
-            if change is None:
-                return None
-            rows += max(-change, 0)
-        elif file.rows is not None:
-            rows += file.rows
-        elif file.hidden is None:
-            return None
-        else:
-            files.append(UncountedFile(path, file.vector, file.hidden))
-    return UncountedRows(rows, tuple(files)) if files else None
-
-
-_COPYING = frozenset({"DELETE", "UPDATE", "MERGE"})
+    _, gone, stays = _sort_files(tally)
+    changes = _changes_of_vectors(tally, stays)
+    if changes is None:
+        return None
+    unknown = {path: file for path, file in gone.items() if file.rows is None}
+    files = tuple(
+        UncountedFile(path, file.vector, file.hidden)
+        for path, file in unknown.items()
+        if file.hidden is not None
+    )
+    rows = _sum([file.rows for path, file in gone.items() if path not in unknown], changes[1])
+    if rows is None or not files or len(files) < len(unknown):
+        return None
+    return UncountedRows(rows, files)
 
 
 def read_vector(body: Any) -> tuple[tuple[Any, Any, Any] | None, int | None]:
@@ -228,19 +225,15 @@ def _fingerprint(schema: Any) -> str | None:
 
 def _figures(tally: _Tally) -> dict[str, Any]:
     adds, removes = tally.adds, tally.removes
-    stays = adds.keys() & removes.keys()
-    new, gone = list(adds.values()), list(removes.values())
-    if stays:
-        new = [file for path, file in adds.items() if path not in stays]
-        gone = [file for path, file in removes.items() if path not in stays]
+    new, gone, stays = _sort_files(tally)
     rows_added, rows_removed = _recorded_changes(tally.info) or _counted_changes(
         tally, new, gone, stays
     )
     return {
         "files_added": len(new),
         "files_removed": len(gone),
-        "bytes_added": _sum([file.size for file in new]),
-        "bytes_removed": _sum([file.size for file in gone]),
+        "bytes_added": _sum([file.size for file in new.values()]),
+        "bytes_removed": _sum([file.size for file in gone.values()]),
         "rows_added": rows_added,
         "rows_removed": rows_removed,
         "deletion_vectors_added": sum(
@@ -250,23 +243,39 @@ def _figures(tally: _Tally) -> dict[str, Any]:
     }
 
 
+def _sort_files(tally: _Tally) -> tuple[Mapping[str, _File], Mapping[str, _File], Set[str]]:
+    """The files that are new, those that are gone, and the paths of those that stay."""
+    adds, removes = tally.adds, tally.removes
+    stays = adds.keys() & removes.keys()
+    if not stays:
+        return adds, removes, stays
+    new = {path: file for path, file in adds.items() if path not in stays}
+    return new, {path: file for path, file in removes.items() if path not in stays}, stays
+
+
 def _counted_changes(
-    tally: _Tally, new: list[_File], gone: list[_File], stays: Set[str]
+    tally: _Tally, new: Mapping[str, _File], gone: Mapping[str, _File], stays: Set[str]
 ) -> tuple[int | None, int | None]:
     """Rows added and removed by the statistics of the files."""
-    added = _sum([file.rows for file in new])
+    changes = _changes_of_vectors(tally, stays)
+    if changes is None:
+        return None, None
+    added = _sum([file.rows for file in new.values()], changes[0])
     if added is None and not stays:
         added = _metric(tally.info, "numOutputRows", "num_added_rows")
-    removed = _sum([file.rows for file in gone])
+    return added, _sum([file.rows for file in gone.values()], changes[1])
+
+
+def _changes_of_vectors(tally: _Tally, stays: Set[str]) -> tuple[int, int] | None:
+    """How many rows the vectors of files that stay show again, and how many they newly hide; None
+    where one of them does not say."""
+    shown = hidden = 0
     for path in stays:
         change = _change_of_vector(tally.adds[path], tally.removes[path])
         if change is None:
-            return None, None
-        if change > 0:
-            added = None if added is None else added + change
-        else:
-            removed = None if removed is None else removed - change
-    return added, removed
+            return None
+        shown, hidden = shown + max(change, 0), hidden + max(-change, 0)
+    return shown, hidden
 
 
 def _change_of_vector(now: _File, before: _File) -> int | None:
@@ -278,24 +287,29 @@ def _change_of_vector(now: _File, before: _File) -> int | None:
     return before.hidden - now.hidden
 
 
+_DELETED = ("numDeletedRows", "num_deleted_rows")
+_UPDATED = ("numUpdatedRows", "num_updated_rows")
+_MERGE_INSERTED = ("numTargetRowsInserted", "num_target_rows_inserted")
+_MERGE_UPDATED = ("numTargetRowsUpdated", "num_target_rows_updated")
+_MERGE_DELETED = ("numTargetRowsDeleted", "num_target_rows_deleted")
+
+_RECORDED: Mapping[str | None, tuple[Sequence[tuple[str, str]], Sequence[tuple[str, str]]]] = {
+    "DELETE": ((), (_DELETED,)),
+    "UPDATE": ((_UPDATED,), (_UPDATED,)),
+    "MERGE": ((_MERGE_INSERTED, _MERGE_UPDATED), (_MERGE_DELETED, _MERGE_UPDATED)),
+}
+"""The operations that rewrite rows which stay as they were, with the metrics that together are
+the rows that they added, and those that they removed."""
+
+
 def _recorded_changes(info: dict[str, Any]) -> tuple[int, int] | None:
-    """Rows added and removed as the writer counted them, for the operations
-    that rewrite rows which stay as they were."""
-    operation = _text(info.get("operation"))
-    if operation == "DELETE":
-        deleted = _metric(info, "numDeletedRows", "num_deleted_rows")
-        return None if deleted is None else (0, deleted)
-    if operation == "UPDATE":
-        updated = _metric(info, "numUpdatedRows", "num_updated_rows")
-        return None if updated is None else (updated, updated)
-    if operation != "MERGE":
+    """Rows added and removed as the writer counted them, for the operations in `_RECORDED`; None
+    where it did not count all of them."""
+    sides = _RECORDED.get(_text(info.get("operation")))
+    if sides is None:
         return None
-    inserted = _metric(info, "numTargetRowsInserted", "num_target_rows_inserted")
-    updated = _metric(info, "numTargetRowsUpdated", "num_target_rows_updated")
-    deleted = _metric(info, "numTargetRowsDeleted", "num_target_rows_deleted")
-    if inserted is None or updated is None or deleted is None:
-        return None
-    return inserted + updated, deleted + updated
+    added, removed = (_sum([_metric(info, *names) for names in side]) for side in sides)
+    return None if added is None or removed is None else (added, removed)
 
 
 def _metric(info: dict[str, Any], *names: str) -> int | None:
@@ -327,9 +341,9 @@ def _vector(body: Any) -> tuple[tuple[Any, Any, Any] | None, int | None]:
     return identity, _whole(body.get("cardinality"))
 
 
-def _sum(values: Sequence[int | None]) -> int | None:
+def _sum(values: Sequence[int | None], more: int = 0) -> int | None:
     known = [value for value in values if value is not None]
-    total = sum(known)
+    total = sum(known, more)
     return total if len(known) == len(values) and total <= _LARGEST else None
 
 

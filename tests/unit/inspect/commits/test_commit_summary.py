@@ -43,6 +43,22 @@ def test_rows_without_statistics_are_unknown_and_not_zero() -> None:
     assert found.rows_added is None
 
 
+def test_rows_beyond_64_bits_are_unknown() -> None:
+    """What a column of the timeline cannot hold would keep all of it from being read."""
+    most = 2**63 - 1
+    found = summary_of(
+        remove("a", stats=records(most)),
+        remove("b"),
+        add("b", stats=records(9), deletionVector=vector("new", cardinality=1)),
+    )
+    assert found.rows_removed is None
+    assert found.problem is None
+    merged = info(
+        "MERGE", numTargetRowsInserted=most, numTargetRowsUpdated=1, numTargetRowsDeleted=0
+    )
+    assert summary_of(merged, add("c", stats=records(4))).rows_added == 4
+
+
 def test_rows_without_statistics_are_those_that_the_writer_recorded() -> None:
     assert summary_of(info("WRITE", numOutputRows="40"), add("a")).rows_added == 40
 

@@ -59,6 +59,14 @@ def test_a_vector_that_grows_in_the_same_commit_counts_what_it_newly_hides(
     assert found_of(folder, 1) == {1: 16}
 
 
+def test_a_vector_that_shrinks_in_the_same_commit_removes_nothing(folder: LogFolder) -> None:
+    more, less = vector("more", cardinality=9), vector("less", cardinality=2)
+    folder.commit(1, [remove("a"), add("a", stats=stats(30), deletionVector=more)])
+    back = add("a", stats=stats(30), deletionVector=less)
+    folder.commit(2, [remove("a", deletionVector=more), back, remove("b")])
+    assert found_of(folder, 2) == {2: 12}
+
+
 def test_a_file_that_changed_no_data_is_counted_by_its_add_but_not_by_its_remove(
     folder: LogFolder,
 ) -> None:
@@ -84,6 +92,10 @@ def test_the_newest_add_before_the_remove_counts(folder: LogFolder) -> None:
         [remove("a", deletionVector={**vector(), "cardinality": None})],
         [remove("b"), remove("without")],  # one of two is not enough
         [remove("gone")],
+        [remove("few", deletionVector=vector())],  # which hides more rows than there are
+        [remove("many"), remove("one")],  # more than 64 bits hold
+        [remove("many"), remove("b", stats=stats(12)), remove("one")],
+        [remove("a"), remove("x", stats=stats(2**63 - 1)), remove("y", stats=stats(1))],
         # rows were copied, and nobody counted those that changed
         [{"commitInfo": {"operation": "DELETE"}}, remove("a"), add("d", stats=stats(29))],
     ],
@@ -91,7 +103,16 @@ def test_the_newest_add_before_the_remove_counts(folder: LogFolder) -> None:
 def test_what_the_adds_do_not_tell_stays_unknown(
     folder: LogFolder, last: list[dict[str, Any]]
 ) -> None:
-    folder.commit(1, [add("without"), add("gone", stats=stats(3))])
+    folder.commit(
+        1,
+        [
+            add("without"),
+            add("gone", stats=stats(3)),
+            add("few", stats=stats(1), deletionVector=vector()),
+            add("many", stats=stats(2**63 - 1)),
+            add("one", stats=stats(1)),
+        ],
+    )
     folder.commit(2, [remove("gone")])
     folder.commit(3, last)
     assert found_of(folder, 3) == {}
