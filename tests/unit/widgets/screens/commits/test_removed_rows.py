@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import pytest
 
@@ -12,7 +13,13 @@ from explorer.progress import UNWATCHED, Watch
 from tests.tables import PROTOCOL, LogFolder, add, metadata, remove
 from tests.unit.widgets.page.test_explorer_view import Page
 from widgets.figures.commits import read_commits
+from widgets.screens.commits._removed_rows import RemovedRows
+from widgets.session.access import Access
+from widgets.session.page_services import OpenTables, PageServices
+from widgets.session.recents import Recents
 from widgets.session.tables import TableService
+from widgets.session.work import Done, Failed, InlineRunner
+from widgets.state import HistoryState
 
 MINUS = "\N{MINUS SIGN}"
 
@@ -120,6 +127,116 @@ def test_what_is_drawn_again_because_of_an_answer_asks_nothing(
     history.param.watch(lambda *_: view._removed.count(others), "removed")
     page.do("page", "25")
     assert [len(versions) for versions in asked] == [25, 25]
+
+
+T = TypeVar("T")
+
+
+class Later(InlineRunner):
+    """Runs nothing before it is told to, first what waits for a quiet moment."""
+
+    is_background = True
+
+    def __init__(self) -> None:
+        self.jobs: list[Callable[[], None]] = []
+
+    def run(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
+        self.jobs.append(lambda: InlineRunner.run(self, work, done, failed))
+
+    def when_idle(self, begin: Callable[[], None]) -> None:
+        self.jobs.append(begin)
+
+    def go_on(self) -> None:
+        """Run what waits, and not yet what that begins."""
+        jobs, self.jobs = self.jobs, []
+        for job in jobs:
+            job()
+
+
+class Counting:
+    """A table that counts one row for each commit, and which it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[Sequence[int]] = []
+
+    def count_removed_rows(self, versions: Sequence[int], _: Watch) -> Mapping[int, int]:
+        self.asked.append(versions)
+        return dict.fromkeys(versions, 1)
+
+
+class Shown:
+    """What counts for a list, with the work that it has begun."""
+
+    def __init__(self) -> None:
+        self.runner = Later()
+        services = PageServices(
+            runner=self.runner, tables=OpenTables(), access=Access(), recents=Recents()
+        )
+        self.history = HistoryState()
+        self.rows = RemovedRows(services, self.history)
+        self.table = self.show()
+
+    def show(self) -> Counting:
+        """Open a table."""
+        table = Counting()
+        self.rows.show(cast("TableService", table))
+        return table
+
+    def turn(self, *versions: int) -> None:
+        """Turn to a page with these commits."""
+        shown: list[dict[str, Any]] = [
+            {"version": version, "rows_removed": None, "files_removed": 1} for version in versions
+        ]
+        self.rows.count(shown)
+
+
+def test_a_page_that_is_turned_before_there_is_time_for_it_is_not_counted() -> None:
+    shown = Shown()
+    shown.turn(5, 4)
+    shown.turn()
+    shown.runner.go_on()
+    shown.runner.go_on()
+    assert shown.table.asked == []
+    shown.turn(3)
+    shown.runner.go_on()
+    shown.runner.go_on()
+    assert shown.table.asked == [(3,)]
+    assert shown.history.removed == {3: 1}
+
+
+def test_a_page_that_is_turned_while_it_waits_for_a_thread_is_not_counted() -> None:
+    shown = Shown()
+    shown.turn(5, 4)
+    shown.runner.go_on()
+    shown.turn()
+    shown.runner.go_on()
+    assert shown.table.asked == []
+    assert shown.history.removed == {}
+
+
+def test_a_table_that_is_left_before_there_is_time_for_it_is_not_counted() -> None:
+    shown = Shown()
+    shown.turn(5, 4)
+    other = shown.show()
+    shown.turn(5, 4)
+    shown.runner.jobs.pop(0)()
+    assert len(shown.runner.jobs) == 1  # that of the other table
+    shown.runner.go_on()
+    shown.runner.go_on()
+    assert shown.table.asked == []
+    assert other.asked == [(5, 4)]
+
+
+def test_nothing_is_counted_while_the_history_is_read() -> None:
+    shown = Shown()
+    shown.history.reading = True
+    shown.turn(5, 4)
+    assert shown.runner.jobs == []
+    shown.history.reading = False
+    shown.turn(5, 4)
+    shown.runner.go_on()
+    shown.runner.go_on()
+    assert shown.table.asked == [(5, 4)]
 
 
 def test_what_cannot_be_counted_stays_unknown_and_says_how_to_learn_it(
