@@ -23,6 +23,7 @@ from explorer.protocol.schema import PrimitiveType
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.facts import question_of
 from explorer.scan.predicate.parse import parse_predicate
+from explorer.scan.predicate.predicate import render_text
 from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
@@ -281,16 +282,11 @@ def _condition(snapshot: Snapshot, values: dict[str, str | None]) -> str | None:
             continue
         kind = column.data_type
         is_plain = isinstance(kind, PrimitiveType) and kind.name in _UNQUOTED
-        parts.append(f"{path} = {text if is_plain else _quote(text)}")
+        parts.append(f"{path} = {text if is_plain else render_text(text)}")
     return " AND ".join(parts)
 
 
 _UNQUOTED = frozenset({"byte", "short", "integer", "long", "boolean"})
-
-
-def _quote(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
 
 
 def _where(staged: StagedCommit) -> str | None:

@@ -184,7 +184,7 @@ def render_condition(condition: Condition) -> str:  # noqa: C901, PLR0911, PLR09
             shown += ["..."] * (len(options) > len(shown)) + ["NULL"] * has_null
             return f"{render_value(operand)} IN ({', '.join(shown)})"
         case LikeTest(operand=operand, pattern=pattern):
-            return f"{render_value(operand)} LIKE {_quoted(pattern)}"
+            return f"{render_value(operand)} LIKE {render_text(pattern)}"
         case NullTest(operand=inner):
             if isinstance(inner, ColumnReference | Constant):
                 return f"{render_value(inner)} IS NULL"
@@ -213,7 +213,7 @@ def render_value(value: Value) -> str:  # noqa: PLR0911  # one per type
         case bool() as truth:
             return str(truth).upper()
         case str() as text:
-            return _quoted(text)
+            return render_text(text)
         case bytes() as data:
             return f"X'{data.hex().upper()}'"
         case Moment() as time:
@@ -234,7 +234,8 @@ def _inner(condition: Condition) -> str:
     return text if bare else f"({text})"
 
 
-def _quoted(text: str) -> str:
+def render_text(text: str) -> str:
+    """A text as a literal of SQL."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 

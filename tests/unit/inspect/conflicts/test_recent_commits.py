@@ -109,6 +109,34 @@ def test_the_partition_is_that_of_the_newest_files_and_others_do_not_matter(tmp_
     assert [one.version for one in found.found] == [1, 5]
 
 
+def test_the_partition_of_a_mapped_column_is_told_by_its_own_name(tmp_path: Path) -> None:
+    """Commits have it by the name that it has in files."""
+    mapping = [
+        {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
+        for number in (1, 2)
+    ]
+    fields = [
+        {"name": name, "type": kind, "nullable": True, "metadata": mapped}
+        for name, kind, mapped in zip(("id", "part"), ("long", "string"), mapping, strict=True)
+    ]
+    described = metadata(
+        schemaString=json.dumps({"type": "struct", "fields": fields}),
+        partitionColumns=["part"],
+        configuration={"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "2"},
+    )
+    log = LogFolder(tmp_path / "orders")
+    log.commit(0, [{"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}}, described])
+    log.commit(1, [info("WRITE"), add("f1", partitionValues={"col-2": "a"})])
+    log.commit(2, [info("WRITE"), add("f2", partitionValues={"col-2": "b"})])
+    log.commit(3, [info("WRITE"), add("f3", partitionValues={"col-2": "a"})])
+    (one,) = [
+        one
+        for one in look.recent_conflicts(explorer.open_table(log.root)).outlooks
+        if one.transaction == "change in partition"
+    ]
+    assert (one.where, one.safe_from, one.num_conflicting) == ("part = 'a'", 3, 2)
+
+
 @pytest.mark.parametrize("name", ["dat-multi_partitioned", "spark44-columns-with-rules"])
 def test_what_is_said_to_be_safe_is_what_a_check_of_that_version_says(name: str) -> None:
     table = explorer.open_table(CORPUS / "tables" / name)
@@ -133,6 +161,17 @@ def test_no_more_is_read_than_the_bounds_say(
     assert {one.safe_from for one in found.outlooks} == {5, 9}
     monkeypatch.setattr(recent_commits, "MOST_BYTES", 1)
     assert look.recent_conflicts(table).num_commits == 1  # whatever its size
+
+
+def test_what_was_committed_meanwhile_is_not_looked_at(tmp_path: Path) -> None:
+    log = begun(tmp_path)
+    log.commit(1, [info("WRITE"), add("f1")])
+    table = explorer.open_table(log.root)
+    snapshot = table.snapshot()
+    log.commit(2, [info("SET TBLPROPERTIES"), metadata(configuration={"owner": "ann"})])
+    found = look.recent_conflicts(explorer.open_table(log.root), snapshot)
+    assert (found.newest_version, found.num_commits) == (1, 1)
+    assert {one.safe_from for one in found.outlooks} == {0, 1}
 
 
 def test_commits_before_a_gap_are_not_looked_at(tmp_path: Path) -> None:
