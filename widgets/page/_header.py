@@ -130,25 +130,37 @@ class HeaderView:
         if version is None or latest is None:
             return NOTHING
         is_latest = version == latest
-        mark = html(' <small class="dx-latest">latest</small>') if is_latest else NOTHING
+        mark = html(' <small class="dx-latest">latest</small>')
+        if not is_latest:  # on a phone, in the place of the link back
+            mark = html(' <small class="dx-latest dx-of">of {}</small>', format_count(latest))
         return html(
-            '<div class="dx-versions" role="group" aria-label="Version">{}'
+            '<div class="dx-versions{}" role="group" aria-label="Version">{}'
             '<details class="dx-menu" data-menu><summary aria-label="Version {}{}, choose another"'
             '><span class="dx-short">Version </span>{}{}</summary>'
             '<div class="dx-menu-box"><input type="text" inputmode="numeric" data-do="version" '
             'data-when="enter" data-as="picker" value="" placeholder="0 to {}, then Enter" '
             'aria-label="Go to version" autocomplete="off"><ul>{}</ul>'
-            '<div class="dx-place-below">{}</div></div></details>{}</div>',
+            '<div class="dx-place-below">{}</div></div></details>{}</div>{}',
+            "" if is_latest else " dx-old",
             _render_step("-1", "Older version", "dx-previous", is_last=version == 0),
             format_count(version),
-            ", the latest" if is_latest else "",
+            ", the latest" if is_latest else f", the latest is {format_count(latest)}",
             format_count(version),
             mark,
             format_count(latest),
             join(self._render_choice(number) for number in _offered(version, latest)),
             render_snippet("dx-place-below", cut(uri, 2000), "Where the table lies"),
             _render_step("1", "Newer version", "dx-next", is_last=is_latest),
+            NOTHING if is_latest else self._render_way_back(latest),
         )
+
+    def _render_way_back(self, latest: int) -> Markup:
+        """Most of what follows is of the older version that is chosen."""
+        number = format_count(latest)
+        said = html(' class="dx-newest" title="Back to the latest version, {}"', number)
+        inner = html("Latest ({})", number)
+        to = {"version": latest}
+        return self._links.render("version", str(latest), inner, to=to, attributes=said)
 
     def _render_choice(self, number: int) -> Markup:
         latest = html(" <small>latest</small>") if number == self._state.latest else NOTHING

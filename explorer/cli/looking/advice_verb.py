@@ -73,4 +73,4 @@ def _print(found: Advice, limit: int | None) -> None:
             console, f"{count(left, 'more thing')} to do; --limit {len(found.steps)} shows all"
         )
     if not found.has_listed:
-        print_note(console, "the data files were not looked at; --files looks at them")
+        print_note(console, "the data files were not checked; --files checks them")

@@ -81,7 +81,7 @@ def _names_files(actions: int) -> str:
 def _state(row: Row) -> str:
     from explorer.inspect.reach.wording import state_in_words  # noqa: PLC0415  # loads pyarrow
 
-    return state_in_words(row["state"])
+    return state_in_words(row["state"], spark_refuses=row["spark_refuses"])
 
 
 def _versions(row: Row) -> str:
@@ -100,9 +100,13 @@ _RANGES = (
     Column(
         title="state",
         render=_state,
-        style=lambda row: _COLOURS.get(row["state"], "red"),
+        style=lambda row: "yellow" if row["spark_refuses"] else _COLOURS.get(row["state"], "red"),
     ),
     Column(title="kept until at least", render=lambda row: row["until"]),
+    Column(
+        title="Delta Spark 4.1+",
+        render=lambda row: {True: "refuses it", False: "reads it"}.get(row["spark_refuses"], ""),
+    ),
 )
 _WINDOWS = (
     Column(title="retention", render=lambda row: row["property"], shrinks=True),

@@ -152,7 +152,7 @@ def _sentence(found: Advice, most: int) -> str:
     many = len(found.steps)
     if not many and found.is_complete:
         return "Nothing to do."
-    left = "" if found.has_listed else " The files have not been looked at."
+    left = "" if found.has_listed else " The data files were not checked."
     if found.unasked:
         names = " and ".join(sorted({source for source, _ in found.unasked}, key=SOURCES.index))
         left += f" Not known: {names}."

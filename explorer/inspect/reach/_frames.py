@@ -65,6 +65,7 @@ RANGES: Final = pa.schema(
         ("state", pa.string()),
         ("first_until", TIME),
         ("last_until", TIME),
+        ("spark_refuses", pa.bool_()),
     ]
 )
 
@@ -98,10 +99,14 @@ def time_or_null(values: Numbers, unknown: Flags) -> pa.Array:
     return build_array(np.where(unknown, 0, values), unknown).cast(TIME)
 
 
-def state_runs(what: str, codes: Numbers, until: Numbers, now_ms: int) -> pa.Table:
-    """Versions with the same state as one row each; those whose time has passed are others."""
+def state_runs(
+    what: str, codes: Numbers, until: Numbers, now_ms: int, refused: Flags | None = None
+) -> pa.Table:
+    """Versions with the same state as one row each; those whose time has passed are others, and
+    so are those that Delta Spark refuses, where that is known (`refused`)."""
     is_past = ~is_gone(codes) & (until <= now_ms)
-    edges = np.flatnonzero(np.diff(codes * 2 + is_past)) + 1
+    is_refused = np.zeros(len(codes), np.bool_) if refused is None else refused & ~is_gone(codes)
+    edges = np.flatnonzero(np.diff(codes * 4 + is_past * 2 + is_refused)) + 1
     starts = np.concatenate([[0], edges]).astype(np.int64)
     ends = np.append(edges, len(codes)).astype(np.int64) - 1
     unknown = is_gone(codes[starts])
@@ -113,6 +118,7 @@ def state_runs(what: str, codes: Numbers, until: Numbers, now_ms: int) -> pa.Tab
             string_column([STATES[code] for code in codes[starts]]),
             time_or_null(until[starts], unknown | ends_never(until[starts])),
             time_or_null(until[ends], unknown | ends_never(until[ends])),
+            build_array(is_refused[starts], unknown | (refused is None)),
         ],
         schema=RANGES,
     )

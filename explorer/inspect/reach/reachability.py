@@ -102,8 +102,8 @@ class Reachability:
       `spark_refuses`: Delta Spark 4.1 and newer does not travel there, whatever is left; null
       where the table's retention cannot be read
     - `ranges`: versions with the same answers: `what` (time travel, change feed), `first`,
-      `last`, `state`, and the first and last `until` among them, all of which have passed at
-      `now`, or none
+      `last`, `state`, the first and last `until` among them, all of which have passed at
+      `now`, or none, and `spark_refuses`, null too of the change feed and where nothing is left
     - `windows`: see `explorer.inspect.reach._retention_windows`
     - `has_listed`: whether the files were looked at; `files_outside`: how many actions name
       files beyond the table's root, at which nobody looked; `problem`: why the files of some
@@ -147,8 +147,9 @@ class Reachability:
 
     @property
     def headline(self) -> str:
-        """How far time travel reaches, in one short sentence."""
-        return reach_headline(self.ranges, self.version, has_listed=self.has_listed)
+        """How far time travel reaches, in one short sentence; in a second one what Delta Spark
+        refuses of it."""
+        return reach_headline(self.ranges, self.windows, self.version, has_listed=self.has_listed)
 
     @property
     def sentence(self) -> str:
@@ -158,7 +159,6 @@ class Reachability:
             self.windows,
             self.version,
             has_listed=self.has_listed,
-            spark_from=self.spark_from,
         )
         parts = (text, self.refusal, *self.notes, self.problem)
         return " ".join(part for part in parts if part)
@@ -484,7 +484,13 @@ def _answer(
         versions=versions,
         ranges=pa.concat_tables(
             [
-                state_runs("time travel", travel, until, known.now_ms),
+                state_runs(
+                    "time travel",
+                    travel,
+                    until,
+                    known.now_ms,
+                    None if known.windows.is_unread else refused,
+                ),
                 state_runs("change feed", change, feed_until, known.now_ms),
             ]
         ),

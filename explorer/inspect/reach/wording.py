@@ -20,7 +20,19 @@ from explorer.inspect.reach._frames import (
 from explorer.inspect.reach._retention_windows import UNREAD
 from explorer.table.retention import SHORTEST_RETENTION, milliseconds
 
-_STATES = {PROMISED: "kept", UNPROTECTED: "not protected", READABLE_UNPROTECTED: READABLE}
+_STATES = {
+    PROMISED: "kept",
+    UNPROTECTED: "not protected",
+    READABLE_UNPROTECTED: "readable, not protected",
+}
+_STATES_OF_FILES = {
+    PROMISED: "files kept",
+    READABLE: "files there",
+    READABLE_UNPROTECTED: "files there, not protected",
+}
+"""Where an engine refuses the version all the same, `readable` would mislead."""
+
+_LEFT = (PROMISED, UNPROTECTED, READABLE, READABLE_UNPROTECTED)
 _SHOWN = 3
 _NO_END = "no end"
 
@@ -31,12 +43,12 @@ def reach_sentence(
     latest: int,
     *,
     has_listed: bool,
-    spark_from: int | None = None,
 ) -> str:
     """The answer first; the arguments as in `Reachability`."""
     feed = _states_of(ranges, "change feed")
     parts = [
         travel_sentence(ranges, windows, latest, has_listed=has_listed),
+        spark_sentence(ranges, windows),
         _feed(feed, latest, has_listed=has_listed),
     ]
     window, log = windows.select(["value", "source"]).to_pylist()
@@ -44,11 +56,6 @@ def reach_sentence(
         parts.append(
             "How long removed files are kept is unknown: delta.deletedFileRetentionDuration "
             "cannot be read."
-        )
-    elif spark_from is not None:
-        parts.append(
-            f"Delta Spark 4.1 and newer reads back to version {spark_from} at most, because of "
-            f"delta.deletedFileRetentionDuration ({window['value']}, {window['source']})."
         )
     if log["source"] == UNREAD:
         parts.append(
@@ -69,30 +76,51 @@ def travel_sentence(ranges: pa.Table, windows: pa.Table, latest: int, *, has_lis
     )
 
 
-def reach_headline(ranges: pa.Table, latest: int, *, has_listed: bool) -> str:
-    """Which versions can be read, in one short sentence without the reasons."""
+def spark_sentence(ranges: pa.Table, windows: pa.Table) -> str:
+    """What Delta Spark refuses though nothing is missing, and why; empty where that is nothing."""
+    rows = ranges.select(["what", "first", "last", "state", "spark_refuses"]).to_pylist()
+    left = [row for row in rows if row["what"] == "time travel" and row["state"] in _LEFT]
+    if not any(row["spark_refuses"] for row in left):
+        return ""
+    read = joined_ranges((row["first"], row["last"]) for row in left if not row["spark_refuses"])
+    which = f"only {versions_in_words(read)}" if read else "none of them"
+    window = windows.select(["value", "source"]).to_pylist()[0]
+    return (
+        f"Delta Spark 4.1 and newer reads {which}, because of "
+        f"delta.deletedFileRetentionDuration ({window['value']}, {window['source']})."
+    )
+
+
+def reach_headline(ranges: pa.Table, windows: pa.Table, latest: int, *, has_listed: bool) -> str:
+    """Which versions can be read, in one short sentence without the reasons, and a second one
+    about those that Delta Spark refuses."""
     found = _states_of(ranges, "time travel")
+    spark = spark_sentence(ranges, windows)
     risky = found.get(READABLE_UNPROTECTED, [])
-    can = _joined(found, (PROMISED, READABLE, READABLE_UNPROTECTED))
+    safe = _joined(found, (PROMISED, READABLE))
     lost = _joined(found, (*GONE, REFUSED))
     parts = []
-    if can == [(0, latest)]:
-        parts.append("every version can be read")
-    elif can:
-        parts.append(f"{versions_in_words(can)} can be read")
-    if risky:
-        which = "all" if risky == can else versions_in_words(risky)
-        parts[-1] += f", {which} only until the next vacuum"
+    # whoever reads with Delta Spark must not take `can be read` for a promise
+    if [(0, latest)] in (safe, risky):
+        parts.append("every version has all its files" if spark else "every version can be read")
+    elif safe or risky:
+        which = safe or risky
+        verb = ("has all its files" if _is_one(which) else "have all their files") if spark else ""
+        parts.append(f"{versions_in_words(which)} {verb or 'can be read'}")
+    if risky and safe:
+        parts.append(f"{versions_in_words(risky)} only until the next vacuum")
+    elif risky:
+        parts[-1] += ", but only until the next vacuum"
     if maybe := found.get(UNPROTECTED):
         parts.append(f"{versions_in_words(maybe)} may have lost files")
     if lost:
-        parts.append(f"{versions_in_words(lost)} cannot")
+        parts.append(f"{versions_in_words(lost)} cannot be read")
     text = "; ".join(parts)
     if lost and len(parts) == 1:
         text = "No version can be read"
-    if can and not has_listed:
+    if (safe or risky) and not has_listed:
         text = f"by the log {text}"
-    return f"{_first_letter(text)}." if text else ""
+    return " ".join(part for part in (f"{_first_letter(text)}." if text else "", spark) if part)
 
 
 def until_in_words(
@@ -139,9 +167,10 @@ def _states_of(ranges: pa.Table, what: str) -> dict[str, list[tuple[int, int]]]:
     return _by_state([row for row in rows if row["what"] == what])
 
 
-def state_in_words(state: str) -> str:
+def state_in_words(state: str, *, spark_refuses: bool | None = None) -> str:
     """What a state is called beside the time until which the version is kept."""
-    return _STATES.get(state, state)
+    words = {**_STATES, **_STATES_OF_FILES} if spark_refuses else _STATES
+    return words.get(state, state)
 
 
 def versions_in_words(found: list[tuple[int, int]]) -> str:
@@ -176,17 +205,19 @@ def _travel(
     ]
     lost = f"{'; '.join(gone)} cannot be read" if gone else ""
     if has_listed:
-        there = _joined(found, ("readable", "readable, unprotected"))
+        there = _joined(found, (READABLE, READABLE_UNPROTECTED))
         whole = not gone and there == [(0, latest)]
         text = "Every version can be read" if whole else ""
         if not whole:
+            there = found.get(READABLE, [])  # what is at risk is named by itself
             can = f"{versions_in_words(there)} can{'' if lost else ' be read'}" if there else ""
             text = _first_letter("; ".join(part for part in (lost, can) if part))
-        if risky := found.get("readable, unprotected"):
+        if risky := found.get(READABLE_UNPROTECTED):
             verb = "stays" if _is_one(risky) else "stay"
             if not is_known:
                 verb = "may stay"
-            text += f", and {versions_in_words(risky)} {verb} only until the next vacuum"
+            stays = f"{versions_in_words(risky)} {verb} only until the next vacuum"
+            text = f"{text}, and {stays}" if text else _first_letter(stays)
             if keeps_longer:
                 text += " in Delta Spark (VACUUM here keeps removed files for 7 days at least)"
         return f"{text}."

@@ -45,7 +45,8 @@ def render_facts(facts: TableFacts, version: int, rows: RowFigures | None) -> Ma
         _log_figure(facts),
     ]
     return html(
-        '<div class="dx-title"><h2>Overview</h2>{}</div>{}{}',
+        '<div class="dx-title"><h2>Overview{}</h2>{}</div>{}{}',
+        "" if version == facts.listed.latest else f" of version {format_count(version)}",
         render_chips(_chips(facts.identity)),
         described,
         render_key_figures(figures),
@@ -169,9 +170,11 @@ def _written(column: str) -> str:
 def _version_figure(facts: TableFacts, version: int) -> KeyFigure:
     when = None if facts.figures is None else facts.figures.timestamp
     latest = facts.listed.latest
-    remark = "the latest" if version == latest else f"the latest is {format_count(latest)}"
-    if when is not None:
-        remark += f", {format_age(when, datetime.now(UTC))}"
+    age = "" if when is None else format_age(when, datetime.now(UTC))
+    if version == latest:
+        remark = ", ".join(part for part in ("the latest", age) if part)
+    else:  # the age is of the chosen version, and stands away from the number of the other
+        remark = "; ".join(part for part in (age, f"the latest is {format_count(latest)}") if part)
     return KeyFigure(
         name="Version",
         value=format_count(version),
@@ -237,4 +240,4 @@ def _log_figure(facts: TableFacts) -> KeyFigure:
     if figures is not None and figures.compactions_read:
         read = things(figures.compactions_read, "log compaction")
         remark += f"; {format_count(figures.commits_read)} and {read} read"
-    return KeyFigure(name="To read", value=f"{format_count(count)} {unit}", remark=remark)
+    return KeyFigure(name="Read to open", value=f"{format_count(count)} {unit}", remark=remark)

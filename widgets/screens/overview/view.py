@@ -24,6 +24,7 @@ from widgets.session.health_word import health_word
 from widgets.session.page_services import PageServices
 from widgets.session.tables import RowFigures, TableService
 from widgets.state import VIEW_OF_A_VERSION, VIEWS, PageState
+from widgets.text import format_count
 from widgets.ui.boxes import build_box, build_card, build_stack
 from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.place_links import LINKED, PlaceLinks
@@ -48,7 +49,7 @@ class OverviewView:
         self._links = PlaceLinks(state, has_address=services.runner.is_background)
         facts = Pane(self._render_facts)
         commits = Pane(self._render_commits, head=_COMMITS_HEAD)
-        advice = Pane(self._render_advice, head=_ADVICE_HEAD)
+        advice = Pane(self._render_advice, head=self._render_advice_head)
         self._facts = View(services, state, "overview", _FACTS, facts)
         self._rows = View(services, state, "overview", _ROWS, Pane(lambda *_: NOTHING))
         self._commits = View(services, state, "overview", _COMMITS, commits)
@@ -101,6 +102,14 @@ class OverviewView:
     def _render_commits(self, asked: AtVersion, commits: list[ToldCommit], _: object) -> Markup:
         del asked
         return render_commits(commits, self._links, datetime.now(UTC))
+
+    def _render_advice_head(self, asked: _Asked, _: Advice | None) -> Markup:
+        """The figures above may be of an older version, what to do never is."""
+        if asked.latest is None or self._state.version in {None, asked.latest}:
+            return _ADVICE_HEAD
+        return html(
+            "<h3>What to do first, for the latest version {}</h3>", format_count(asked.latest)
+        )
 
     def _render_advice(self, asked: _Asked, found: Advice, _: object) -> Markup:
         uri, call = asked.service.uri, "files" if found.has_listed else "log"

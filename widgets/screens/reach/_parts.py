@@ -45,6 +45,7 @@ RANGE_COLUMNS = (
     Column(key="versions", label="Versions", align="right"),
     Column(key="state", label="State"),
     Column(key="until", label="Stays at least until (UTC)"),
+    Column(key="spark", label="Delta Spark 4.1+"),
 )
 WINDOW_COLUMNS = (
     Column(key="property", label="Retention", mono=True),
@@ -92,9 +93,10 @@ _TONES = {
 }  # fmt: skip
 
 
-def tone_of(state: str) -> str:
+def tone_of(state: str, *, spark_refuses: bool | None = None) -> str:
     """Which colour or hatching a state has; its word always stands beside it."""
-    return _TONES.get(state, "gone")
+    tone = _TONES.get(state, "gone")
+    return "files" if tone == "good" and spark_refuses else tone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,11 +197,13 @@ def render_axis(found: Any, now: datetime, selected: int | None) -> Markup:
 
 
 def _stretch(row: Mapping[str, Any], axis: _Axis) -> Stretch:
+    refuses = row["spark_refuses"]
+    words = state_in_words(row["state"], spark_refuses=refuses)
     return Stretch(
         start=axis.start(row["first"]),
         end=axis.end(row["last"]),
-        tone=tone_of(row["state"]),
-        title=f"{versions_text(row)}: {row['state']}",
+        tone=tone_of(row["state"], spark_refuses=refuses),
+        title=f"{versions_text(row)}: {words}{', refused by Delta Spark 4.1+' if refuses else ''}",
     )
 
 
@@ -214,6 +218,7 @@ def _window(row: Mapping[str, Any], axis: _Axis) -> Stretch:
 
 _LEGEND = {
     "good": "can be read",
+    "files": "files there, but Delta Spark 4.1+ refuses it",
     "risk": "only until the next vacuum",
     "unseen": "its files were not looked for, any vacuum may have deleted them",
     "gone": "gone",
@@ -259,12 +264,17 @@ def versions_text(row: Mapping[str, Any]) -> str:
 def build_range_row(row: Mapping[str, Any], now: datetime) -> Row:
     """Versions with the same answer, at the time that it holds for."""
     text = range_in_words(row, now, format_minute) or DASH
+    refuses = row["spark_refuses"]
     return Row(
         cells=(
             Cell(text=row["what"]),
             Cell(text=versions_text(row).partition(" ")[2]),
-            Cell(text=state_in_words(row["state"]), tone=tone_of(row["state"])),
+            Cell(
+                text=state_in_words(row["state"], spark_refuses=refuses),
+                tone=tone_of(row["state"], spark_refuses=refuses),
+            ),
             Cell(text=text, muted=text == DASH),
+            Cell(text=_SPARK[refuses], muted=not refuses),
         )
     )
 
@@ -315,7 +325,8 @@ def build_version_row(row: Mapping[str, Any], selected: int | None, now: datetim
             Cell(text=format_count(row["version"])),
             Cell(text=format_minute(row["timestamp"]), title=format_time(row["timestamp"]),
                  muted=row["timestamp"] is None),
-            Cell(text=state_in_words(row["travel"]), tone=tone_of(row["travel"])),
+            Cell(text=state_in_words(row["travel"], spark_refuses=refuses),
+                 tone=tone_of(row["travel"], spark_refuses=refuses)),
             Cell(text=until["travel"]),
             Cell(text=state_in_words(row["feed"]), tone=tone_of(row["feed"])),
             Cell(text=until["feed"]),
@@ -332,10 +343,14 @@ def selected_sentence(row: Mapping[str, Any], now: datetime) -> str:
     stays = ", without end" if until == "no end" else stays
     if "unprotected" in travel:
         stays = ", but only until the next vacuum" if "readable" in travel else _MAY_BE_GONE
-    refuses = _NOT_FOR_SPARK if _spark_refuses(row) else ""
+    refuses = _spark_refuses(row)
     number = format_count(row["version"])
-    words, feed = state_in_words(travel), state_in_words(row["feed"])
-    return f"Version {number}: {words}{stays}; its change feed: {feed}.{refuses}"
+    # that it is not protected is said by until when it stays
+    words = state_in_words(travel, spark_refuses=refuses).removesuffix(", not protected")
+    spark = _NOT_FOR_SPARK if refuses else ""
+    return (
+        f"Version {number}: {words}{stays}; its change feed: {state_in_words(row['feed'])}.{spark}"
+    )
 
 
 def build_evidence_row(row: Mapping[str, Any]) -> Row:

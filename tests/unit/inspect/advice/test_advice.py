@@ -34,7 +34,7 @@ def test_nothing_to_do_is_said_only_when_the_files_were_looked_at(tmp_path: Path
     table = explorer.open_table(lake(tmp_path).root)
     by_log = look.advice_by_log(table)
     assert by_log.steps == ()
-    assert by_log.sentence == "The log shows nothing to do. The files have not been looked at."
+    assert by_log.sentence == "The log shows nothing to do. The data files were not checked."
     by_files = look.advice_by_files(table)
     assert (by_files.is_complete, by_files.sentence) == (True, "Nothing to do.")
 
@@ -236,7 +236,7 @@ def test_the_verb_prints_everything_on_demand(
     assert run(["advice", table.uri, "--limit", "5"]) == 0
     said = capsys.readouterr().out
     assert all(f"Problem {at}." in said for at in range(5))
-    assert "5 things to do. The files" in said
+    assert "5 things to do. The data files" in said
     assert "more thing" not in said
     for options, number in (([], 3), (["--limit", "4"], 4)):
         assert run(["advice", table.uri, "--json", *options]) == 0

@@ -144,7 +144,8 @@ def test_log_and_listing_say_the_same_of_what_the_next_vacuum_takes(lake: Lake) 
             (0, 0, unprotected, "the next vacuum"),
             # past every retention, and yet all of their files are live
             (1, 2, state, "the next log cleanup"),
-            (3, 4, state, f"{after} to no end"),
+            (3, 3, state, f"{after}"),
+            (4, 4, state, "no end"),  # Delta Spark refuses the others
         ]
         assert found.versions_that_are(state) == [(1, 4)]
     plan = plan_vacuum(lake.table, clock=lake.clock)

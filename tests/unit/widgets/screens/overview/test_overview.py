@@ -51,10 +51,15 @@ def test_figures_and_commits_are_of_the_chosen_version_in_the_line_above(tmp_pat
     assert page.state.version == 4
     text = page.html
     assert "the latest is 20" in text
+    assert "<h2>Overview of version 4</h2>" in text
+    assert "What to do first, for the latest version 20<" in text
     assert text.count('data-do="commit"') == 5
     assert "12 rows" not in text
     page.do("commit", "3")
     assert (page.state.view, page.state.version) == ("timeline", 3)
+    assert "Latest (20)" in page.html
+    page.do("version", "20")
+    assert "Latest (20)" not in page.html
 
 
 @pytest.mark.parametrize("text", ["21", "-1", "x", "9" * 40])
@@ -68,7 +73,7 @@ def test_a_version_that_is_none_is_told_and_none_is_chosen(tmp_path: Path, text:
 
 def test_what_to_do_first_leads_to_its_plan_and_its_reason(tmp_path: Path) -> None:
     page = Page().open(lake(tmp_path).root)
-    assert "1 thing to do. The files have not been looked at." in page.html
+    assert "1 thing to do. The data files were not checked." in page.html
     assert "20 fewer files to open." in page.html
     page.do("plan-now", '["optimize", {"what": "compact"}]')
     assert (page.state.view, page.state.operation) == ("maintenance", "optimize")
@@ -105,7 +110,7 @@ def test_the_files_are_looked_at_when_they_are_asked_for(tmp_path: Path) -> None
     page = Page().open(lake(tmp_path).root)
     page.do("files")
     assert "things to do" in page.html  # none of the files is there
-    assert "have not been looked at" not in page.html
+    assert "were not checked" not in page.html
     assert "Plan repair files" in page.html
     assert page.state.health == "error"
 

@@ -48,11 +48,14 @@ def test_the_log_alone_says_what_is_promised_and_what_is_not(tmp_path: Path) -> 
 def test_one_short_sentence_leads_and_the_rest_is_folded(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path).root, view="reach")
     lead = page.html.partition('<p class="dx-lead">')[2].partition("</p>")[0]
-    assert lead == ("By the log versions 1\N{EN DASH}3 can be read; version 0 may have lost files.")
-
+    assert lead == (
+        "By the log versions 1\N{EN DASH}3 have all their files; version 0 may have lost files. "
+        "Delta Spark 4.1 and newer reads only versions 2\N{EN DASH}3, because of "
+        "delta.deletedFileRetentionDuration (interval 1 week, the default)."
+    )
     shown, _, folded = page.html.partition("<summary>Reasons and limits</summary>")
-    assert "Delta Spark 4.1" not in shown
-    assert "Delta Spark 4.1" in folded
+    assert "which only a listing of the files shows" not in shown
+    assert "which only a listing of the files shows" in folded
 
 
 def test_the_line_has_its_version_and_the_legend_only_what_is_drawn(tmp_path: Path) -> None:
@@ -69,7 +72,7 @@ def test_files_that_are_there_make_versions_readable(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path).root, view="reach", version=0)
     assert "Version 0: not protected, any vacuum may have deleted its files" in page.html
     page.do("files")
-    assert "Version 0: readable, but only until the next vacuum" in page.html
+    assert "Version 0: files there, but only until the next vacuum" in page.html
     assert "Look at the files themselves" not in page.html
     assert "--files" in page.html
 
@@ -106,13 +109,15 @@ def test_delta_spark_is_said_to_refuse_only_what_is_there(tmp_path: Path) -> Non
     assert refused in page.html
     assert ">refused<" in page.html
     assert ">readable<" in page.html
-    assert "reads back to version 2 at most" in page.html
+    assert "reads only versions 2\N{EN DASH}3, because of" in page.html
+    assert ">files kept<" in page.html
+    assert 'class="dx-tone-files" title="version 1: files kept, refused by Delta' in page.html
     (log.root / "old.parquet").unlink()
     page.do("files")
     assert refused not in page.html
     (log.log / f"{0:020}.json").unlink()
     page = Page().open(log.root, view="reach", version=0)
-    assert "reads back to" not in page.html
+    assert "reads only" not in page.html
     assert "refused" not in page.html
 
 
@@ -130,7 +135,7 @@ def test_a_version_is_selected_and_marked_on_the_axis(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path).root, view="reach")
     page.do("version", "1")
     assert page.state.version == 1
-    assert "Version 1: kept" in page.html
+    assert "Version 1: files kept" in page.html
     axis = next(part.html for part in page.parts() if "dx-axis" in part.html)
     # a day of forty after the first version
     assert "left:2.5" in axis.partition("<b ")[2].partition(">")[0]
