@@ -224,8 +224,7 @@ def judge_rows(moves: RowEffect, newest: int) -> Verdict:
         guard="rows",
         outcome="warn",
         message=f"{known} of version {newest} will no longer be in the table.",
-        remedy=f"Type the table's name. Version {newest} can be restored as long as its files are "
-        "kept.",
+        remedy=f"Version {newest} can be restored as long as its files are kept.",
         asks_for_name=True,
     )
 
@@ -247,7 +246,7 @@ def judge_undone(table: Table, target: int, newest: int) -> Verdict:
         message=f"Undoes {count(number, 'commit')}{f': {words}' if words else ''}.",
         remedy=""
         if number == 1
-        else "One of them alone is not taken back by a restore: write what it changed again.",
+        else "A restore undoes all of them. To undo only one, write back what it changed instead.",
     )
 
 

@@ -371,22 +371,24 @@ def _judge_files(context: PlanningContext, target: Snapshot) -> Verdict:
 def _listed_sides(version: int, back: pa.Table, gone: pa.Table) -> Iterator[pa.Table]:
     """The files that come back and that leave; one that does both, with another vector, has
     been there all the time."""
-    was = f"it was part of version {version}"
     vectors = [_with_vector(side) for side in (back, gone)]
     for files, others, action, whole in (
-        (back, gone, "add", was),
+        (back, gone, "add", f"it was part of version {version}"),
         (gone, back, "remove", f"it was not part of version {version}"),
     ):
         is_both = pc.is_in(files.column("path"), value_set=others.column("path"))
         yield _listed(files.filter(pc.invert(is_both)), action, whole)
         then, now = (pc.is_in(files.column("path"), value_set=side) for side in vectors)
         for has_then, has_now, words in (
-            (pc.invert(then), True, "without a deletion vector"),
-            (then, pc.invert(now), "with a deletion vector"),
-            (then, now, "with another deletion vector"),
+            (pc.invert(then), True, "no deletion vector"),
+            (then, pc.invert(now), "a deletion vector"),
+            (then, now, "another deletion vector"),
         ):
             some = pc.and_(is_both, pc.and_(has_then, has_now))
-            yield _listed(files.filter(some), action, f"{was}, {words}")
+            replaced = "replaced: " if action == "remove" else ""
+            yield _listed(
+                files.filter(some), action, f"{replaced}in version {version} it had {words}"
+            )
 
 
 def _with_vector(files: pa.Table) -> pa.ChunkedArray:

@@ -170,7 +170,7 @@ def test_a_reason_is_asked_for_and_kept(page: Page, keeper: Keeper, orders: Orde
     choose(page, "Vacuum")
     page.get_by_label("Keep files for").fill("2 days")
     page.get_by_role("button", name="Make the plan").click()
-    expect(page.locator(".dx-guards .dx-warn")).to_contain_text("retention warns")
+    expect(page.locator(".dx-guards .dx-warn")).to_contain_text("Warning about retention")
     button = page.get_by_role("button", name="Delete 30 files")
     page.get_by_label(NAME).fill("orders")
     expect(button).to_be_disabled()

@@ -65,6 +65,9 @@ def test_a_form_has_an_address_and_back_leads_to_the_choice(
     expect(page.get_by_text("The link has filled in this form.")).to_be_visible()
     expect(page.get_by_label("Keep files for")).to_have_value("8 days")
     expect(page.locator(".dx-consequence")).to_have_count(0)
+    page.go_back()  # to the form as it was before it was filled in
+    expect(page).not_to_have_url(re.compile("answers="))
+    expect(page.get_by_label("Keep files for")).to_have_value("8 days")
 
 
 def test_a_run_outlasts_a_reload_and_is_seen_and_stopped_in_a_second_tab(

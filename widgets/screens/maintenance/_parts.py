@@ -79,10 +79,11 @@ def render_head(title: str, stage: Stage, *, back: str, is_locked: bool) -> Mark
             _stage(at, position, is_closed=is_locked and at > _POSITION["form"]),
             at + 1,
             name,
-            _CLOSED if is_locked and at > _POSITION["form"] else "",
+            _CLOSED if is_locked and at > _POSITION["form"] else NOTHING,
         )
         for at, name in enumerate(_WAY)
     )
+    why = html('<span class="dx-hint">{}</span>', _WHY_CLOSED if is_locked else "")
     button = (
         html(
             '<button type="button" class="dx-icon dx-previous" data-do="back" data-value="" '
@@ -99,16 +100,18 @@ def render_head(title: str, stage: Stage, *, back: str, is_locked: bool) -> Mark
     return html(
         '<div class="dx-head dx-way" data-reveal="{}{}">{}'
         "<h3{}>{}</h3>"
-        '<span class="dx-hint"></span><ol class="dx-stages" aria-label="Steps">{}</ol></div>',
+        '{}<ol class="dx-stages" aria-label="Steps">{}</ol></div>',
         title,
         _POSITION[stage],
         button,
         landing,
         title,
+        why,
         steps,
     )
 
 
+_WHY_CLOSED = "Approve and Run are not here: this page is read-only."
 _CLOSED = html('<span class="dx-unseen"> (not on a page that is read-only)</span>')
 
 
@@ -139,6 +142,9 @@ def render_choices(groups: Sequence[tuple[str, Sequence[Choice]]]) -> Markup:
     return join(parts)
 
 
+_NOT_KEPT = "A plan made here is not kept in the list of plans."
+
+
 def render_lock(uri: str, *, is_notebook: bool, unlocks: str = "") -> Markup:
     """What a page that may not change anything says of itself; `unlocks` is what lets it where
     other pages of the same server may."""
@@ -156,8 +162,9 @@ def render_lock(uri: str, *, is_notebook: bool, unlocks: str = "") -> Markup:
     return html(
         '<div class="dx-lock" role="note"><strong>This page is read-only.</strong> '
         "Every operation can be planned and looked at here; nothing can be changed, "
-        "for a plan holds no way to write.<p>{}</p>"
+        "for a plan holds no way to write. {}<p>{}</p>"
         "{}</div>",
+        _NOT_KEPT if is_notebook else f"{_NOT_KEPT} The address fills its form in again.",
         how,
         render_snippet("dx-start-line", call, "How to start with maintenance") if call else NOTHING,
     )

@@ -129,16 +129,15 @@ def _render_verdicts(verdicts: Sequence[Verdict]) -> Markup:
     return shown
 
 
-_OUTCOMES = {"allow": "passes", "warn": "warns"}
+_OUTCOMES = {"allow": "{}: passed.", "warn": "Warning about {}:"}
 
 
 def _render_verdict(verdict: Verdict) -> Markup:
     remedy = html(" <em>{}</em>", cut(verdict.remedy, 600)) if verdict.remedy else NOTHING
     return html(
-        '<li class="dx-{}"><strong>{} {}</strong> {}{}</li>',
+        '<li class="dx-{}"><strong>{}</strong> {}{}</li>',
         verdict.outcome,
-        cut(verdict.guard, 60),
-        _OUTCOMES[verdict.outcome],
+        _OUTCOMES[verdict.outcome].format(cut(verdict.guard, 60)),
         cut(verdict.message, 1200),
         remedy,
     )

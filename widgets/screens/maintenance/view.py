@@ -189,8 +189,10 @@ class MaintenanceView:
         self._left = (_name_of(self._operation), self._answers)
 
     def _begin_anew(self) -> None:
-        """Only the choice is shown; what was answered and not carried out is kept for it."""
-        if self._operation is not None and self._stage in {"planning", "review"}:
+        """Only the choice is shown; what was answered and not carried out is kept for it, also
+        where a reload has filled the form in, and Back leads to the address without answers."""
+        is_filled_in = self._stage == "form" and self._is_filled_in
+        if self._operation is not None and (is_filled_in or self._stage in {"planning", "review"}):
             self._keep_answers()
         self._watcher.leave()
         self._plan, self._receipt, self._operation, self._answers = None, None, None, {}
