@@ -126,7 +126,7 @@ _VERBS: Final[Mapping[Group, Mapping[str, _Home]]] = {
         "optimize": (
             "changing.maintenance_verbs",
             "CHANGING_VERBS",
-            "Compact small files, sort rows, or purge deleted rows.",
+            "Compact small files, sort rows, or purge soft-deleted rows.",
         ),
         "vacuum": (
             "changing.maintenance_verbs",

@@ -132,7 +132,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 kind="choice",
                 choices=(
                     ("compact", "small files, as few large ones"),
-                    ("purge", "every file with a deletion vector, without its deleted rows"),
+                    ("purge", "every file with a deletion vector, without its soft-deleted rows"),
                 ),
             ),
             Field(

@@ -36,7 +36,8 @@ ZOrder = Annotated[
 Purge = Annotated[
     bool,
     typer.Option(
-        "--purge", help="Only files with a deletion vector: rewrite them without the deleted rows."
+        "--purge",
+        help="Only files with a deletion vector: rewrite them without the soft-deleted rows.",
     ),
 ]
 
@@ -51,7 +52,7 @@ def plan_optimize_verb(  # noqa: PLR0913  # the options of a command
     progress: ProgressCallback | None,
     state_dir: Path | None,
 ) -> Any:
-    """Compact small files, sort rows, or purge deleted rows.
+    """Compact small files, sort rows, or purge soft-deleted rows.
 
     Large rewrites run on Spark.
 

@@ -136,7 +136,11 @@ _PARTITIONS = (
     Column(title="small", render=lambda row: render_count(row["small_files"]), align="right"),
     Column(title="after", render=lambda row: render_count(row["files_after"]), align="right"),
     Column(title="rewritten", render=lambda row: render_size(row["small_bytes"]), align="right"),
-    Column(title="saved per GiB", render=lambda row: f"{row['saved_per_gib']:,.1f}", align="right"),
+    Column(
+        title="files saved per GiB",
+        render=lambda row: f"{row['saved_per_gib']:,.1f}",
+        align="right",
+    ),
 )
 _COLUMNS = (
     Column(title="column", render=lambda row: row["column"], style=lambda _: "bold"),

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 DataFilePath = Annotated[
     str | None,
-    typer.Option("--file", "-f", metavar="PATH", help="List the deleted rows of this data file."),
+    typer.Option(
+        "--file", "-f", metavar="PATH", help="List the soft-deleted rows of this data file."
+    ),
 ]
 
 
@@ -45,7 +47,7 @@ def dv(  # noqa: PLR0913  # the options of a command
 ) -> None:
     """Deletion vectors: which files have one, and what it deletes.
 
-    --file lists the deleted rows of one data file.
+    --file lists the soft-deleted rows of one data file.
 
     Example: delta-explorer dv ./orders --file part-00000.parquet
     """
@@ -88,7 +90,7 @@ def _print_ranges(hidden: HiddenRows) -> None:
 def _deleted_rows(number: int, of: int | None) -> str:
     verb = "is" if number == 1 else "are"
     rows = count(number, "row") if of is None else f"{number:,} of {count(of, 'row')}"
-    return f"{rows} {verb} deleted"
+    return f"{rows} {verb} soft-deleted"
 
 
 def _stored(row: Row) -> str:
@@ -103,7 +105,9 @@ def _fraction(row: Row) -> str:
 
 _VECTORS = (
     Column(title="path", render=lambda row: row["path"], shrinks=True),
-    Column(title="deleted", render=lambda row: render_count(row["cardinality"]), align="right"),
+    Column(
+        title="soft-deleted", render=lambda row: render_count(row["cardinality"]), align="right"
+    ),
     Column(title="rows", render=lambda row: render_count(row["num_records"]), align="right"),
     Column(title="share", render=_fraction, align="right"),
     Column(title="stored", render=_stored),

@@ -178,10 +178,11 @@ def steps_of_vectors(snapshot: Snapshot, watch: Watch) -> Iterator[Step]:
     yield Step(
         source="vectors",
         severity="warning" if share >= MUCH_HIDDEN else "note",
-        problem=f"Deletion vectors hide {count(hidden, 'row')} of "
-        f"{hidden + rows:,} ({share:.0%}) in {count(files.num_rows, 'file')}.",
+        problem=f"{hidden:,} of {count(hidden + rows, 'row')} ({share:.0%}) "
+        f"{'is' if hidden == 1 else 'are'} soft-deleted by deletion vectors, in "
+        f"{count(files.num_rows, 'file')}.",
         cost=f"Rewrites {render_byte_size(sum_of(files.column('size')))}.",
-        benefit=f"Readers skip no hidden rows; {_freed(files, frame)}.",
+        benefit=f"Readers skip no soft-deleted rows; {_freed(files, frame)}.",
         operation="optimize",
         arguments={"what": "purge"},
         gain=share,

@@ -21,11 +21,11 @@ def folder_sentence(
     reference_keeps: tuple[int, datetime | None] = (0, None),
     unread: str | None = None,
 ) -> str:
-    """The files without a version first, then the sizes; the arguments as in `Folder`."""
+    """The sizes first, the largest cause before the others, then the files without a version;
+    the arguments as in `Folder`."""
     by_part: dict[str, dict[str, Any]] = {row["part"]: row for row in sizes.to_pylist()}
     total = sum(row["bytes"] for row in by_part.values())
     live = by_part["live"]["bytes"]
-    text = _unknown(files)
     dead = {
         "kept": "kept for earlier versions",
         "change data": "change data",
@@ -36,14 +36,14 @@ def folder_sentence(
     }
     rest = [
         f"{render_byte_size(by_part[part]['bytes'])} {words}"
-        for part, words in dead.items()
+        for part, words in sorted(dead.items(), key=lambda item: -by_part[item[0]]["bytes"])
         if by_part[part]["bytes"]
     ]
-    if unread is not None:
-        text += f" When files may be deleted is unknown: {unread}."
-    text += f" The table is {render_byte_size(live)}; its folder takes {render_byte_size(total)}"
+    text = f"The table is {render_byte_size(live)}; its folder takes {render_byte_size(total)}"
     text = f"{text}: {', '.join(rest)}." if rest else f"{text}."
-    return text + _kept_by_reference(by_part["deletable"]["num_files"], *reference_keeps)
+    text += _kept_by_reference(by_part["deletable"]["num_files"], *reference_keeps)
+    text += f" {_unknown(files)}"
+    return text if unread is None else f"{text} When files may be deleted is unknown: {unread}."
 
 
 def _kept_by_reference(deletable: int, number: int, until: datetime | None) -> str:

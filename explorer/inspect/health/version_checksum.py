@@ -39,7 +39,7 @@ _SPEC = "Version Checksum File"
 _FIGURES = {
     "num_files": ("num_files", "file{s}"),
     "table_size_bytes": ("size_in_bytes", "byte{s}"),
-    "num_deleted_records": ("num_deleted_rows", "row{s} hidden by deletion vectors"),
+    "num_deleted_records": ("num_deleted_rows", "row{s} soft-deleted by deletion vectors"),
     "num_deletion_vectors": ("num_deletion_vectors", "deletion vector{s}"),
 }
 
@@ -238,7 +238,7 @@ def _other_histogram(claimed: tuple[int, ...] | None, snapshot: Snapshot) -> Ite
     for claim, held, first, end in zip(claimed, counted, starts, ends, strict=True):
         if claim != held:
             rows = _class(first, end)
-            yield f"It claims {claim} files with {rows} hidden rows; the log holds {held}."
+            yield f"It claims {claim} files with {rows} soft-deleted rows; the log holds {held}."
 
 
 def _class(first: int, end: int | None) -> str:

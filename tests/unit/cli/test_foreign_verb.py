@@ -39,8 +39,11 @@ def test_people_get_the_sentence_first_and_nothing_that_drives_the_terminal(
 ) -> None:
     assert run(["foreign", str(lake.root)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    start_of_answer = "2 files (30 B) belong to no version of the table: 2 × other."
-    assert lines[0].startswith(start_of_answer)
+    about_the_others = "2 files (30 B) belong to no version of the table: 2 × other."
+    assert lines[0].startswith(
+        "The table is 100 B; its folder takes 817 B: 687 B log, 30 B foreign."
+    )
+    assert about_the_others in lines[0]
     assert all(line.isprintable() for line in lines)
     (notes,) = (line for line in lines if line.startswith("notes.txt"))
     assert notes.split()[1:5] == ["other", "10", "B", "never"]

@@ -47,7 +47,7 @@ def test_json_of_a_file_has_all_its_ranges(table: str, capsys: pytest.CaptureFix
 def test_people_see_figures_and_what_is_cut(table: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["dv", table, "--version", "1", "--file", "a", "--limit", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "200 of 800 rows are deleted"
+    assert lines[0] == "200 of 800 rows are soft-deleted"
     assert [line.split() for line in lines[2:5]] == [
         ["0", "0", "1"],
         ["2", "2", "1"],
@@ -69,7 +69,7 @@ def test_a_table_without_vectors_says_so(table: str, capsys: pytest.CaptureFixtu
     assert run(["dv", table, "--version", "0"]) == 0
     assert capsys.readouterr().out == "no file has a deletion vector\n"
     assert run(["dv", table, "--version", "0", "--file", "a"]) == 0
-    assert capsys.readouterr().out == "0 of 800 rows are deleted\n"
+    assert capsys.readouterr().out == "0 of 800 rows are soft-deleted\n"
 
 
 @pytest.mark.parametrize(

@@ -271,7 +271,7 @@ CASES = (
          innocent=with_protocol(PROTOCOL), said="3 named features",
          denied="Readers need version 1, writers version 2."),
     Case(question=12, view="vectors", problem=hiding(2, 5), innocent=hiding(),
-         said="has a deletion vector, which hides 2 rows", denied="every row in its files is live"),
+         said="has a deletion vector: 2 rows", denied="every row in its files is live"),
     Case(question=13, view="layout", problem=with_files(*[(0, 9)] * 30),
          innocent=with_files((0, 9)), said="OPTIMIZE saves 29 files"),
     Case(question=14, view="reach", then=(("folder", ""),), problem=with_orphan("x.parquet"),

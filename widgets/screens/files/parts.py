@@ -31,8 +31,8 @@ COLUMNS = (
     Column(key="path", label="File", sortable=True, mono=True),
     Column(key="partition_values", label="Partition", mono=True),
     Column(key="size", label="Size", align="right", sortable=True),
-    Column(key="num_records", label="Rows, with deleted", align="right", sortable=True),
-    Column(key="deleted_rows", label="Deleted rows", align="right", sortable=True),
+    Column(key="num_records", label="Rows in file", align="right", sortable=True),
+    Column(key="deleted_rows", label="Soft-deleted", align="right", sortable=True),
     Column(key="modification_time", label="Modified (UTC)", sortable=True, wide=True),
 )
 EXPORTED = {
@@ -247,7 +247,7 @@ def _vector_sentence(vector: Mapping[str, Any] | None, rows: object) -> str:
         share = f" ({format_share(count, rows)})"
     size = format_bytes(vector.get("size_in_bytes"))
     hidden = format_many(count, "row") if isinstance(count, int) else "an unknown number of rows"
-    return f"hides {hidden}{share}; {size}, {place}"
+    return f"{hidden} soft-deleted{share}; {size}, {place}"
 
 
 def _count_cell(count: int | None) -> Cell:

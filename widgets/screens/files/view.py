@@ -112,7 +112,7 @@ class FilesView:
     def _render_facts(self, _: OneFile, facts: FileFacts, __: Pages) -> Markup:
         if facts.entry is None:
             return html('<p class="dx-muted">This version does not hold the file.</p>')
-        shown, to = html("See the hidden rows"), {"view": "vectors"}
+        shown, to = html("See the soft-deleted rows"), {"view": "vectors"}
         link = self._links.render("vectors", "", shown, to=to, attributes=CELL_LINK)
         return render_facts(facts.entry, facts.details, link)
 

@@ -91,8 +91,14 @@ def render_finding(row: Mapping[str, Any]) -> Markup:
     evidence = (
         html("<code>{}</code>", cut(str(row["evidence"]), 300)) if row["evidence"] else NOTHING
     )
-    spec = html(" Specification: {}.", row["spec"]) if row["spec"] else NOTHING
-    repair = html(' <span class="dx-chip">{}</span>', row["repair"]) if row["repair"] else NOTHING
+    about = []
+    if evidence:
+        about.append(html("Evidence: {}", evidence))
+    if row["spec"]:
+        about.append(html("Section of the specification: {}", row["spec"]))
+    repair = NOTHING
+    if row["repair"]:
+        repair = html(' Command: <span class="dx-chip">{}</span>', row["repair"])
     request = plan_request_of_repair(str(row["repair"] or ""))
     plan = NOTHING if request is None else render_step_link(*request)
     return html(
@@ -101,7 +107,7 @@ def render_finding(row: Mapping[str, Any]) -> Markup:
         '<span class="dx-muted">{}: {}</span></p>'
         "<p>{}</p>"
         "<p>{}{}</p>"
-        '<p class="dx-evidence">{}{}</p>{}</li>',
+        '<p class="dx-evidence">{}</p>{}</li>',
         SEVERITY_TONES.get(severity, "none"),
         cut(str(row["problem"]), 600),
         severity,
@@ -109,8 +115,7 @@ def render_finding(row: Mapping[str, Any]) -> Markup:
         cut(str(row["reason"] or ""), 1000),
         cut(str(row["remedy"] or ""), 600),
         repair,
-        evidence,
-        spec,
+        html(" \N{MIDDLE DOT} ").join(about),
         plan,
     )
 

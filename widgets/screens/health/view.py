@@ -104,7 +104,7 @@ def _render_health(asked: _Asked, found: Health, _: Pages) -> Markup:
 
 def _render_head(_: _Asked, found: Health | None) -> Markup:
     return html(
-        '<div class="dx-head"><h3>Log health</h3><span class="dx-hint"></span>{}</div>',
+        '<div class="dx-head"><h3>Health</h3><span class="dx-hint"></span>{}</div>',
         NOTHING if found is None else EXPORT_BUTTONS,
     )
 

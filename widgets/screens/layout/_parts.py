@@ -44,7 +44,7 @@ PARTITION_COLUMNS = (
     Column(key="small_bytes", label="To rewrite", align="right"),
     Column(key="after", label="Files after", align="right"),
     Column(key="saved", label="Files saved", align="right"),
-    Column(key="rate", label="Saved per GiB rewritten", align="right", wide=True),
+    Column(key="rate", label="Files saved per GiB rewritten", align="right", wide=True),
 )
 DEPTH_COLUMNS = (
     Column(key="column", label="Column", mono=True),

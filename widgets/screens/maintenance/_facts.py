@@ -37,7 +37,7 @@ _NAMES = {
     "earliest_time_after": "Time travel then from",
     "earliest_changes_before": "Change feed now from version",
     "earliest_changes_after": "Change feed then from version",
-    "purge": "Only files with deleted rows",
+    "purge": "Only files with soft-deleted rows",
     "is_clustering": "Ordered as the table is clustered",
     "drops": "Drops the feature now",
     "truncate_history": "Cuts the history first",

@@ -106,7 +106,8 @@ def _render_reason(asked: _File, found: FileReason, _: Pages) -> Markup:
 
 
 def _render_folder(asked: _Latest, folder: Folder, _: Pages) -> Markup:
-    sizes = read_records(folder.sizes)
+    # whoever asks why the folder is so large looks for the largest
+    sizes = sorted(read_records(folder.sizes), key=lambda row: -row["bytes"])
     total = sum(row["bytes"] for row in sizes)
     uri = asked.service.uri
     commands = {

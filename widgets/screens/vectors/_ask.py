@@ -112,7 +112,10 @@ def read_vectors(
         doubtful = hidden.null_count or pc.min(hidden).as_py() < 0
         rows = "an unknown number of" if doubtful else f"{sum_of(hidden):,}"
         has = "has a deletion vector" if files.num_rows == 1 else "have deletion vectors"
-        tell(f"{files.num_rows:,} of {snapshot.num_files:,} files {has}; {rows} rows are hidden.")
+        tell(
+            f"{files.num_rows:,} of {snapshot.num_files:,} files {has}; "
+            f"{rows} rows are soft-deleted."
+        )
     frame = look.deletion_vectors(snapshot, progress=watch.progress, cancel=watch.cancel)
     sizes = files.column("size")
     frame = frame.append_column("size", sizes)

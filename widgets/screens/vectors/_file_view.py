@@ -166,7 +166,7 @@ class FilePart:
             words=Words(
                 label="Reading rows",
                 stopped="Stopped before the rows were read.",
-                again="Show the hidden rows of this window",
+                again="Show the soft-deleted rows of this window",
             ),
             offer=Offer(action="rows", render=lambda _: _ROWS_OFFER),
         )
@@ -188,7 +188,7 @@ class FilePart:
         by = "" if self._by is None else f" by version {format_count(self._by)}"
         text = (
             f"Rows {window.first:,} to {window.last:,} of {file.num_positions:,}: "
-            f"{format_count(inside)} hidden{by}"
+            f"{format_count(inside)} soft-deleted{by}"
         )
         whole = window.count >= file.num_positions
         return html(
@@ -245,9 +245,9 @@ class FilePart:
 
     def _render_rows(self, asked: _Rows, found: Rows, _: Pages) -> Markup:
         if not asked.total:
-            return html('<p class="dx-muted">No row of this window is hidden.</p>')
+            return html('<p class="dx-muted">No row of this window is soft-deleted.</p>')
         facts = [(position, self._hidden_by(position)) for position in asked.page]
-        pager = render_pager("hidden rows", asked.offset, asked.total)
+        pager = render_pager("soft-deleted rows", asked.offset, asked.total)
         return render_hidden_rows(found, facts) + pager
 
     def _hidden_by(self, position: int) -> str:
@@ -335,7 +335,7 @@ def _render_offer(action: str, label: str, cost: str) -> Markup:
 
 def _render_head(asked: _Path, _: FileVector | None) -> Markup:
     hint = html("<code>{}</code>", cut(asked.path, 300))
-    return render_detail_head(asked.path, html("<h3>Hidden rows of a file</h3>"), hint)
+    return render_detail_head(asked.path, html("<h3>Soft-deleted rows of a file</h3>"), hint)
 
 
 def _offer_commits(asked: _Vector) -> Markup | None:
@@ -350,7 +350,7 @@ _COMMITS_OFFER = _render_offer(
 )  # fmt: skip
 _ROWS_HEAD = html("<h4>The rows as they were</h4>")
 _ROWS_OFFER = _render_offer(
-    "rows", "Show the hidden rows of this window",
+    "rows", "Show the soft-deleted rows of this window",
     "They are still in the data file, which is read from its start as far as they lie.",
 )  # fmt: skip
 _CLICK = html('<p class="dx-muted">Click a commit to see its rows alone.</p>')

@@ -27,9 +27,9 @@ from widgets.ui.table import Cell, Column, Row, render_table
 DASH = "\N{EN DASH}"
 DENSITY_COLUMNS = (
     Column(key="path", label="File", mono=True, sortable=True),
-    Column(key="fraction_deleted", label="Hidden", align="right", sortable=True),
-    Column(key="cardinality", label="Hidden rows", align="right", sortable=True),
-    Column(key="num_records", label="Rows, with hidden", align="right", sortable=True),
+    Column(key="fraction_deleted", label="Share", align="right", sortable=True),
+    Column(key="cardinality", label="Soft-deleted", align="right", sortable=True),
+    Column(key="num_records", label="Rows in file", align="right", sortable=True),
     Column(key="bytes_hidden", label="A purge frees", align="right", sortable=True),
     Column(key="size_in_bytes", label="Vector", align="right", sortable=True, wide=True),
     Column(key="vector_path", label="Stored", wide=True),
@@ -41,8 +41,8 @@ EXPORTED = (
 COMMIT_COLUMNS = (
     Column(key="version", label="Version", align="right"),
     Column(key="operation", label="Operation"),
-    Column(key="rows", label="Rows hidden", align="right"),
-    Column(key="share", label="Of the hidden rows", align="right"),
+    Column(key="rows", label="Rows soft-deleted", align="right"),
+    Column(key="share", label="Of the soft-deleted rows", align="right"),
 )
 
 
@@ -57,27 +57,28 @@ def vectors_sentence(vectors: Any) -> str:
         rows = f"{format_short(vectors.num_hidden)} rows"
         if vectors.num_rows is not None:
             rows += f" ({format_share(vectors.num_hidden, vectors.num_hidden + vectors.num_rows)})"
-    has = (
-        "has a deletion vector, which hides" if count == 1 else "have deletion vectors, which hide"
+    has = "has a deletion vector" if count == 1 else "have deletion vectors"
+    verb = "is" if vectors.num_hidden == 1 else "are"
+    return (
+        f"{format_count(count)} of {format_count(files)} files {has}: {rows} {verb} soft-deleted."
     )
-    return f"{format_count(count)} of {format_count(files)} files {has} {rows}."
 
 
 def vector_figures(vectors: Any) -> list[KeyFigure]:
     """What they cost readers, and what a purge would save."""
     count, partly = vectors.frame.num_rows, vectors.frame.column("bytes_hidden").null_count
-    more = " at least" if partly else ""
+    more = "at least, " if partly else ""
     return [
         KeyFigure(name="Files with a vector", value=format_count(count),
                   remark=f"of {format_count(vectors.num_files)}"),
-        KeyFigure(name="Hidden rows", value=format_short(vectors.num_hidden),
+        KeyFigure(name="Soft-deleted rows", value=format_short(vectors.num_hidden),
                   remark="still in the data files", exact=format_count(vectors.num_hidden)),
-        KeyFigure(name="Readers fetch", value=format_bytes(vectors.vector_bytes),
-                  remark=f"of vectors, in {format_many(vectors.vector_files, 'more file')}"),
+        KeyFigure(name="Vectors to read", value=format_bytes(vectors.vector_bytes),
+                  remark=f"in {format_many(vectors.vector_files, 'file')} beside the data files"),
         KeyFigure(name="A purge rewrites", value=format_bytes(vectors.bytes_rewritten),
                   remark="all files with a vector"),
         KeyFigure(name="A purge frees", value=format_bytes(vectors.bytes_freed),
-                  remark=f"about{more}, by the share of rows"),
+                  remark=f"{more}estimated by the share of rows"),
     ]  # fmt: skip
 
 
@@ -111,12 +112,14 @@ def _count(value: int | None) -> Cell:
 def file_sentence(hidden: int, records: int | None) -> str:
     """What the vector of one file hides."""
     if not hidden:
-        return "No row of this file is hidden."
+        return "No row of this file is soft-deleted."
     rows = "row is" if hidden == 1 else "rows are"
     if records is None:
-        return f"{format_count(hidden)} {rows} hidden; how many the file holds is not recorded."
+        return (
+            f"{format_count(hidden)} {rows} soft-deleted; how many the file holds is not recorded."
+        )
     share = format_share(hidden, records)
-    return f"{format_count(hidden)} of {format_count(records)} {rows} hidden ({share})."
+    return f"{format_count(hidden)} of {format_count(records)} {rows} soft-deleted ({share})."
 
 
 def render_strip(bins: Sequence[Any]) -> Markup:
@@ -135,18 +138,20 @@ def render_strip(bins: Sequence[Any]) -> Markup:
         )
         for part in bins
     ]
-    label = f"Hidden rows by position, from {first:,} to {last:,}"
+    label = f"Soft-deleted rows by position, from {first:,} to {last:,}"
     middle = (first + last) // 2
     places = dict.fromkeys((first, middle, last))
     ticks = [((place - first) / max(last - first, 1), f"{place:,}") for place in places]
-    axes = Axes(across="row of the file", up="share deleted", ticks=ticks, heights=("0%", "100%"))
+    axes = Axes(
+        across="row of the file", up="share soft-deleted", ticks=ticks, heights=("0%", "100%")
+    )
     return render_bars(label, bars, top=1.0, axes=axes)
 
 
 def _part_title(part: Any) -> str:
     if part.first == part.last:
-        return f"row {part.first:,}: {'hidden' if part.hidden else 'live'}"
-    return f"rows {part.first:,} to {part.last:,}: {format_count(part.hidden)} hidden"
+        return f"row {part.first:,}: {'soft-deleted' if part.hidden else 'live'}"
+    return f"rows {part.first:,} to {part.last:,}: {format_count(part.hidden)} soft-deleted"
 
 
 def render_bins_table(bins: Sequence[Any]) -> Markup:
@@ -154,14 +159,16 @@ def render_bins_table(bins: Sequence[Any]) -> Markup:
     columns = (
         Column(key="first", label="From row", align="right"),
         Column(key="last", label="To row", align="right"),
-        Column(key="hidden", label="Hidden", align="right"),
+        Column(key="hidden", label="Soft-deleted", align="right"),
     )
     rows = [
         Row(cells=tuple(Cell(text=format_count(at)) for at in (part.first, part.last, part.hidden)))
         for part in bins
         if part.hidden
     ]
-    table = render_table("Hidden rows by position", columns, rows, empty="None is hidden here.")
+    table = render_table(
+        "Soft-deleted rows by position", columns, rows, empty="None is soft-deleted here."
+    )
     return html("<details><summary>As a table</summary><div>{}</div></details>", table)
 
 
@@ -194,7 +201,7 @@ def render_hidden_rows(found: Rows, facts: Sequence[tuple[int, str]]) -> Markup:
     shown = names[:COLUMNS_SHOWN]
     columns = [
         Column(key="position", label="Row", align="right"),
-        Column(key="version", label="Hidden by", align="right"),
+        Column(key="version", label="Soft-deleted by", align="right"),
         *(
             Column(key=str(at), label=cut(name, 40), align="right" if name in numbers else "left")
             for at, name in enumerate(shown)
@@ -211,4 +218,4 @@ def render_hidden_rows(found: Rows, facts: Sequence[tuple[int, str]]) -> Markup:
         if left
         else NOTHING
     )
-    return render_table("Hidden rows as they were", columns, drawn) + note
+    return render_table("Soft-deleted rows as they were", columns, drawn) + note

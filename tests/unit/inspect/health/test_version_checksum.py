@@ -107,7 +107,7 @@ def test_schema_may_be_spelled_otherwise(tmp_path: Path) -> None:
     [
         ({"numFiles": 2}, "It claims 2 files; the log holds 1."),
         ({"tableSizeBytes": 99}, "It claims 99 bytes; the log holds 100."),
-        ({"numDeletedRecordsOpt": 0}, "It claims 0 rows hidden by deletion vectors;"),
+        ({"numDeletedRecordsOpt": 0}, "It claims 0 rows soft-deleted by deletion vectors;"),
         ({"numDeletionVectorsOpt": 0}, "It claims 0 deletion vectors;"),
         (
             {"protocol": {"minReaderVersion": 1, "minWriterVersion": 7}},
@@ -118,9 +118,9 @@ def test_schema_may_be_spelled_otherwise(tmp_path: Path) -> None:
         ({"setTransactions": [{"appId": "s", "version": 5}]}, "at version 5; in the log at"),
         ({"domainMetadata": []}, "domain 'd' is absent; in the log '{}'"),
         ({"domainMetadata": [{**_DOMAIN, "configuration": "1"}]}, "domain 'd' is '1'"),
-        (_histogram(1), "It claims 1 files with no hidden rows; the log holds 0."),
-        (_histogram(1), "It claims 0 files with 1 to 9 hidden rows; the log holds 1."),
-        (_histogram(*[0] * 9, 1), "claims 1 files with 2147483647 or more hidden rows"),
+        (_histogram(1), "It claims 1 files with no soft-deleted rows; the log holds 0."),
+        (_histogram(1), "It claims 0 files with 1 to 9 soft-deleted rows; the log holds 1."),
+        (_histogram(*[0] * 9, 1), "claims 1 files with 2147483647 or more soft-deleted rows"),
         ({"txnId": "u"}, 'made for transaction "u", not "t"'),
         ({"inCommitTimestampOpt": 6}, "claims the in-commit timestamp 6, not 5"),
     ],

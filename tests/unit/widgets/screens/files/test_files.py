@@ -154,8 +154,8 @@ def test_a_file_with_a_vector_leads_to_the_rows_that_it_hides(tmp_path: Path) ->
     files = [add("a.parquet", deletionVector=vector), add("b.parquet")]
     log.commit(0, [PROTOCOL_3_7, metadata(), *files])
     page = Page().open(log.root, view="files", file="b.parquet")
-    assert "See the hidden rows" not in page.html
+    assert "See the soft-deleted rows" not in page.html
     page.state.file = "a.parquet"
-    assert "hides 1 row" in page.html
+    assert "1 row soft-deleted" in page.html
     page.do("vectors")
     assert (page.state.view, page.state.file) == ("vectors", "a.parquet")

@@ -49,7 +49,7 @@ def test_a_table_that_cannot_be_opened_is_judged_all_the_same(tmp_path: Path) ->
     log = orders(tmp_path)
     (log.log / f"{0:020}.json").unlink()
     page = Page().open(log.root, view="health")
-    assert "Log health" in page.html
+    assert "<h3>Health</h3>" in page.html
     assert "dx-tone-gone" in page.html
     assert "unknown" in page.html
 

@@ -122,7 +122,7 @@ def test_what_was_hidden_before_the_log_begins_is_told_so(tmp_path: Path) -> Non
 
 def test_the_view_says_how_much_is_hidden_and_what_a_purge_would_free(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path).root, view="vectors")
-    assert "1 of 3 files has a deletion vector, which hides 102 rows." in page.html
+    assert "1 of 3 files has a deletion vector: 102 rows are soft-deleted." in page.html
     assert "10.2%" in page.html
     assert "1020 B" in page.html
 
@@ -134,14 +134,14 @@ def test_a_version_without_vectors_says_so(tmp_path: Path) -> None:
 
 def test_the_file_of_the_address_opens_and_zooms_to_single_rows(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path).root, view="vectors", file=PATH)
-    assert "102 of 1,000 rows are hidden (10.20%)." in page.html
+    assert "102 of 1,000 rows are soft-deleted (10.20%)." in page.html
     page.do("zoom", "500-504")
-    assert "Rows 500 to 504 of 1,000: 5 hidden" in page.html
-    assert "row 502: hidden" in page.html
+    assert "Rows 500 to 504 of 1,000: 5 soft-deleted" in page.html
+    assert "row 502: soft-deleted" in page.html
     page.do("zoom", "left")
-    assert "Rows 499 to 503 of 1,000: 4 hidden" in page.html
+    assert "Rows 499 to 503 of 1,000: 4 soft-deleted" in page.html
     page.do("zoom", "all")
-    assert "Rows 0 to 999 of 1,000: 102 hidden" in page.html
+    assert "Rows 0 to 999 of 1,000: 102 soft-deleted" in page.html
 
 
 @pytest.mark.slow
@@ -164,14 +164,14 @@ def test_hidden_rows_are_shown_as_they_were_with_the_version_that_hid_them(tmp_p
     rows = next(part for part in page.parts() if "The rows as they were" in part.html)
     rows._handle_msg({"action": "page", "value": "75"})
     assert "row 597<" in page.html
-    assert "76\N{EN DASH}100 of 102 hidden rows" in page.html
+    assert "76\N{EN DASH}100 of 102 soft-deleted rows" in page.html
 
 
 def test_a_row_leads_to_the_commit_that_hid_it_in_two_clicks(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path).root, view="vectors")
     page.do("file", PATH)
     page.do("rows")
-    rows = page.html.partition("Hidden rows as they were")[2]
+    rows = page.html.partition("Soft-deleted rows as they were")[2]
     assert "version 1" in rows
     assert "version 3" in rows
 
@@ -179,7 +179,7 @@ def test_a_row_leads_to_the_commit_that_hid_it_in_two_clicks(tmp_path: Path) -> 
 def test_the_rows_of_one_commit_are_shown_alone(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path).root, view="vectors", file=PATH)
     page.do("by", "3")
-    assert "Rows 0 to 999 of 1,000: 100 hidden by version 3" in page.html
+    assert "Rows 0 to 999 of 1,000: 100 soft-deleted by version 3" in page.html
     page.do("rows")
     assert "row 3<" not in page.html
     assert "row 500<" in page.html
@@ -196,7 +196,7 @@ def test_a_data_file_that_is_gone_keeps_the_strip(tmp_path: Path) -> None:
     page = Page().open(log.root, view="vectors", file=PATH)
     page.do("rows")
     assert 'role="alert"' in page.html
-    assert "102 of 1,000 rows are hidden" in page.html
+    assert "102 of 1,000 rows are soft-deleted" in page.html
 
 
 def test_vectors_are_exported_with_their_places(
@@ -219,8 +219,8 @@ def test_rows_that_spark_hid_are_shown_as_they_were() -> None:
     (path,) = explorer.open_table(root).snapshot().files(["path"]).column("path").to_pylist()
     page = Page().open(root, view="vectors", file=path)
     page.do("rows")
-    assert "2 of 10 rows are hidden" in page.html
-    assert "1\N{EN DASH}2 of 2 hidden rows" in page.html
+    assert "2 of 10 rows are soft-deleted" in page.html
+    assert "1\N{EN DASH}2 of 2 soft-deleted rows" in page.html
 
 
 @pytest.mark.parametrize("cardinality", [-2, 2000])
