@@ -177,3 +177,24 @@ def test_the_line_of_a_phone_says_health_in_a_word_the_latest_and_the_place(
     menu = page.locator(".dx-versions .dx-menu-box")
     expect(menu).to_be_in_viewport(ratio=1)
     expect(menu.get_by_text(str(shop))).to_be_visible()
+
+
+@pytest.mark.parametrize("size", [PHONE, TABLET], ids=["phone", "tablet"])
+def test_the_line_of_an_older_version_says_so_and_leads_back(
+    page: Page, server: Server, shop: Path, size: dict[str, int]
+) -> None:
+    page.set_viewport_size(size)  # type: ignore[arg-type]
+    page.goto(server.address(table=shop, view="schema", version=40))
+    bar = page.locator("header.bar")
+    expect(bar.locator(".dx-old")).to_be_in_viewport(ratio=1)
+    box = bar.bounding_box()
+    assert box is not None
+    assert box["height"] < 90
+    if size is PHONE:  # no room for the link: its number is, and the list leads back
+        expect(bar.get_by_text("of 74")).to_be_in_viewport(ratio=1)
+        page.locator(".dx-versions summary").click()
+        bar.get_by_role("link", name="74 latest").click()
+    else:
+        bar.get_by_role("link", name="Latest (74)").click()
+    expect(page).to_have_url(re.compile("version=74"))
+    expect(bar.locator(".dx-old")).to_have_count(0)

@@ -111,7 +111,7 @@ def render_head(title: str, stage: Stage, *, back: str, is_locked: bool) -> Mark
     )
 
 
-_WHY_CLOSED = "Approve and Run are not here: this page is read-only."
+_WHY_CLOSED = "Approve and Run are not here: read-only."
 _CLOSED = html('<span class="dx-unseen"> (not on a page that is read-only)</span>')
 
 

@@ -61,7 +61,7 @@ VIEWS: dict[str, tuple[str, str, str, dict[str, Any]]] = {
     "vectors": (
         "Reading the log",
         "Stopped before the deletion vectors of all files were found.",
-        "have deletion vectors, which hide",
+        "have deletion vectors: ",
         {},
     ),
     "files": (
