@@ -8,6 +8,7 @@
 // chosen a row, to which [data-back] leads back; the last [data-land] takes the focus then, if what had it is gone.
 // time[datetime] is a time in UTC, which [data-zone] turns into local time and back;
 // [data-names] completes the names of columns while one types;
+// the fields of [data-together] that were typed in are sent as one, when Enter is pressed in any;
 // [data-submit] sends the named fields of its [data-form] as JSON, and can be pressed once
 // each field that is required or [data-expected] holds what it must. A link with [data-do] is
 // followed by its address where it is to open elsewhere. A details[data-menu] closes once
@@ -57,11 +58,24 @@ const means_else = (old, fresh) =>
   given(old) !== given(fresh) || old.dataset.expected !== fresh.dataset.expected
 
 const change_field = (old, fresh, changed, focused) => {
-  const filled_in = old.closest("[data-form]") !== null && old.hasAttribute("name")
+  const filled_in = old.closest("[data-together]") !== null || (old.closest("[data-form]") !== null && old.hasAttribute("name"))
   const typing = old === focused && old.localName !== "select"
   // what is being typed, and what was filled into a form that is the same, is kept
   if (!changed && (typing || filled_in)) { return }
   if (old.value !== fresh.value) { old.value = fresh.value }
+}
+
+// What was typed into fields that are sent together is a draft, until any of them is given something else.
+const given_to = new WeakMap()
+const fields_together = (group) => [...group.querySelectorAll("input[data-do]")]
+const settle_drafts = (group, focused) => {
+  const fields = fields_together(group)
+  const now = JSON.stringify(fields.map(given))
+  if (given_to.get(group) === now) { return }
+  given_to.set(group, now)
+  for (const field of fields) {
+    if (field !== focused && field.value !== given(field)) { field.value = given(field) }
+  }
 }
 
 const change = (old, fresh, focused) => {
@@ -496,6 +510,12 @@ export function render({model, el, view}) {
     for (const button of form.querySelectorAll("[data-submit]")) { button.disabled = !whole }
   }
 
+  const send_together = (group, entered) => {
+    const typed = fields_together(group).filter((field) => field === entered || field.value !== given(field))
+    const values = Object.fromEntries(typed.map((field) => [field.dataset.do, field.value]))
+    model.send_msg({action: group.dataset.together, value: JSON.stringify(values)})
+  }
+
   const focused = () => root.getRootNode().activeElement
   const name_of = (element) =>
     element?.dataset?.do === undefined ? null : [element.dataset.do, element.dataset.value, element.dataset.as].join("|")
@@ -508,6 +528,7 @@ export function render({model, el, view}) {
     fresh.innerHTML = model.html
     change_children(root, fresh.content, had)
     root.querySelectorAll("[data-form]").forEach(check)
+    root.querySelectorAll("[data-together]").forEach((group) => settle_drafts(group, had))
     show_times(root)
     if (name !== null && focused() !== had) {
       const again = [...root.querySelectorAll("[data-do]")].find((element) => name_of(element) === name)
@@ -614,7 +635,8 @@ export function render({model, el, view}) {
       return
     }
     if (event.key === "Enter" && element.matches("input[data-do]")) {
-      send(element, element.value)
+      const together = element.closest("[data-together]")
+      if (together !== null) { send_together(together, element) } else { send(element, element.value) }
       const menu = element.closest("[data-menu]")
       if (menu !== null || element.dataset.clears !== undefined) { element.value = "" }
       close_menus(menu)

@@ -373,6 +373,11 @@ class PageState(param.Parameterized):
             return None
         return version
 
+    def tell_no_version(self, text: str) -> str:
+        """What is said of a text for which `find_version` has no version. Plain text."""
+        said = f"{cut(text.strip(), 40)!r} is not a version of this table"
+        return said + ("." if self.latest is None else f": the latest is {self.latest}.")
+
     def step(self, by: int) -> None:
         """Select an older (-1) or newer (+1) version, within what exists."""
         if self.version is None or self.latest is None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NARROW, Server
+from tests.browser.places import lead
 
 # what is compared and exported, unit tests hold; one way through the page is enough
 pytestmark = pytest.mark.turns(one_in=5)
@@ -35,6 +37,61 @@ def test_versions_are_typed_and_the_back_button_goes_back(
     page.go_back()
     expect(page.get_by_text("From version 40 to 74:", exact=False)).to_be_visible()
     expect(page.get_by_role("textbox", name="From version")).to_have_value("40")
+
+
+TOGETHER = {
+    "compare": ({"From version": "40", "To version": "60"}, {"older": "40", "version": "60"}),
+    "feed": ({"From version": "41", "To version": "61"}, {"older": "41", "version": "61"}),
+    "timeline": (
+        {"Sum up the commits after version": "42", "up to version": "62"},
+        {"older": "42", "version": "62"},
+    ),
+    "conflicts": (
+        {
+            "The version that was read": "70",
+            "Condition on the rows that were read": "country = 'DE'",
+        },
+        {"version": "70", "where": "country = 'DE'"},
+    ),
+}
+"""Fields that are sent together, what is typed into them, and what the address says then."""
+
+
+@pytest.mark.daily
+def test_enter_in_one_field_counts_what_was_typed_into_the_other(
+    page: Page, server: Server, shop: Path
+) -> None:
+    for view, (typed, chosen) in TOGETHER.items():
+        page.goto(server.address(table=shop, view=view))
+        for turn in (typed, dict(reversed(typed.items()))):
+            lead(page, table=shop, version=74, view=view)
+            (first, value), (last, other) = turn.items()
+            page.get_by_label(first, exact=True).fill(value)
+            page.get_by_label(last, exact=True).click()
+            page.get_by_label(last, exact=True).fill(other)
+            page.get_by_label(last, exact=True).press("Enter")
+            for name, wanted in chosen.items():
+                expect(page).to_have_url(re.compile(re.escape(urlencode({name: wanted}))))
+            expect(page.get_by_label(first, exact=True)).to_have_value(value)
+
+
+def test_a_version_that_is_not_there_is_told_and_what_was_typed_stays(
+    page: Page, server: Server, shop: Path
+) -> None:
+    page.goto(server.address(table=shop, version=74, older=60, view="timeline"))
+    after, up_to = page.get_by_label("after version"), page.get_by_label("up to version")
+    expect(after).to_have_value("60")
+    after.fill("70")
+    up_to.fill("90")
+    up_to.press("Enter")
+    expect(page.get_by_role("alert")).to_have_text(
+        "'90' is not a version of this table: the latest is 74."
+    )
+    expect(after).to_have_value("70")
+    page.locator("tr[data-do=select]").nth(1).click()
+    expect(page.get_by_role("alert")).to_have_count(0)
+    expect(after).to_have_value("60")
+    expect(up_to).to_have_value("73")
 
 
 def test_a_commit_is_compared_with_the_one_before(page: Page, server: Server, shop: Path) -> None:

@@ -6,9 +6,10 @@ The HTML is built by `widgets.markup`, which escapes every string of a table.
 from __future__ import annotations
 
 import base64
+import json
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, BinaryIO
@@ -24,6 +25,10 @@ from widgets.ui.component import Component, is_shared
 
 LOG = logging.getLogger(__name__)
 Handler = Callable[[str], object]
+FieldsHandler = Callable[[Mapping[str, str]], object]
+
+LONGEST_FIELDS = 200_000
+"""Characters of what the fields of a form hold together, as a page sends it."""
 
 PIECE_BYTES = 512 * 1024
 """Of a file on its way to the browser, which asks for the next piece when it has one:
@@ -34,6 +39,19 @@ MEDIA = {"csv": "text/csv;charset=utf-8", "parquet": "application/vnd.apache.par
 
 FILES_KEPT = 4
 """Files on their way at once; one that the browser has forgotten must not stay."""
+
+
+def parse_fields(text: str) -> dict[str, str]:
+    """The fields of a form as a page sends them, by name; empty for what is none."""
+    if len(text) > LONGEST_FIELDS:
+        return {}
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {name: value for name, value in found.items() if isinstance(value, str)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +106,12 @@ class LiveHtml(StyledComponent):
     def on(self, action: str, handler: Handler) -> None:
         """Call `handler` with the value of elements that do `action`."""
         self._handlers[action] = handler
+
+    def on_together(self, action: str, handler: FieldsHandler) -> None:
+        """Call `handler` with the fields of the group `data-together="action"` in which Enter was
+        pressed: by `data-do`, the one with Enter and those that hold something else than they
+        were given."""
+        self._handlers[action] = lambda text: handler(parse_fields(text))
 
     def download(self, name: str, content: BinaryIO) -> None:
         """Save what an open file holds, from where it stands, in the person's browser.

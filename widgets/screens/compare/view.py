@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 
@@ -93,10 +94,8 @@ class CompareView:
             *(build_filled_card(pane.live) for pane in shown),
             self._restore.panel,
         )
-        for name in ("older", "version"):
-            self._settings.top.on(name, lambda text, name=name: self._pick(name, text))  # type: ignore[misc]
+        self._settings.top.on_together("sides", self._pick)
         self._settings.top.on("swap", lambda _: self._swap())
-        self._settings.top.on("other", self._against)
         self._file_pane.live.on("kind", self._choose)
 
     def show(self, service: TableService) -> None:
@@ -105,30 +104,38 @@ class CompareView:
                      self._restore.view):  # fmt: skip
             view.show(service)
 
-    def _against(self, place: str) -> None:
-        """Compare with another table, or again with a version of this one."""
-        typed, asked = place.strip(), self._settings.question
-        if len(place) > LONGEST_TEXT or typed == self._state.other:
+    def _pick(self, typed: Mapping[str, str]) -> None:
+        """Compare what was typed: versions, and with another table or again with this one."""
+        asked, before = self._settings.question, self._state.other
+        chosen: dict[str, Any] = {}
+        place = typed.get("other", before).strip()
+        if len(place) > LONGEST_TEXT:
             return
         try:
-            other = self._services.remember(typed) if typed else ""
+            other = before if place == before else self._services.remember(place) if place else ""
         except DeltaError as error:
-            if asked is not None:
-                wrong = cut(f"{error.problem} {error.reason}", 300)
-                self._settings.top.html = _render_pickers(asked, wrong)
+            self._complain(cut(f"{error.problem} {error.reason}", 300))
             return
-        if other != self._state.other:
-            self._state.param.update(other=other, older=None)
-        elif asked is not None:
+        if other != before:
+            chosen = {"other": other, "older": None}
+        for name in ("older", "version"):
+            if name not in typed:
+                continue
+            text, is_of_other = typed[name], name == "older" and bool(other)
+            version = parse_version(text) if is_of_other else self._state.find_version(text)
+            if version is None and not (is_of_other and not text.strip()):
+                self._complain(
+                    f"{cut(text, 40)!r} is not a version." if is_of_other
+                    else self._state.tell_no_version(text)
+                )  # fmt: skip
+                return
+            chosen[name] = version
+        self._state.param.update(**chosen)
+        if place != before == other and asked is not None:
             self.show(asked.service)  # the same place, now with credentials or with others
 
-    def _pick(self, name: str, text: str) -> None:
-        is_other = name == "older" and self._state.other
-        version = parse_version(text) if is_other else self._state.find_version(text)
-        if version is not None:
-            setattr(self._state, name, version)
-        elif self._settings.question is not None:
-            wrong = f"{cut(text, 40)!r} is not a version of this table."
+    def _complain(self, wrong: str) -> None:
+        if self._settings.question is not None:
             self._settings.top.html = _render_pickers(self._settings.question, wrong)
 
     def _swap(self) -> None:
@@ -299,7 +306,7 @@ def _render_pickers(asked: Pair, wrong: str = "") -> Markup:
         for name, word, version in sides
     )
     return html(
-        '<div class="dx-head"><h3>Compare</h3>{}{}'
+        '<div class="dx-head" data-together="sides"><h3>Compare</h3>{}{}'
         '<label class="dx-picker dx-other">of <input type="text" data-do="other" '
         'data-when="enter" value="{}" placeholder="this table, or the place of another" '
         'aria-label="Other table"></label>'

@@ -45,7 +45,7 @@ def build_conflict_row(entry: Mapping[str, Any]) -> Row:
 
 OUTLOOK_COLUMNS = (
     Column(key="transaction", label="Transaction", wraps=True),
-    Column(key="safe", label="No conflict if it read", wraps=True),
+    Column(key="safe", label="Safe if it read", wraps=True),
     Column(key="version", label="Conflicts with", wraps=True),
     Column(key="rule", label="Rule", wide=True),
     Column(key="reason", label="Why", wraps=True),

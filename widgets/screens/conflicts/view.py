@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import explorer.inspect as look
@@ -55,8 +55,7 @@ class ConflictsView:
         self._columns = View(services, state, "conflicts", _COLUMNS, Pane(lambda *_: NOTHING))
         self.panel = build_stack(build_card(self._view.top, answer.live))
         self._columns.listen(self._offer_names)
-        self._view.top.on("read", self._pick)
-        self._view.top.on("where", self._type)
+        self._view.top.on_together("transaction", self._pick)
         answer.live.on("version", self._compare)
 
     def show(self, service: TableService) -> None:
@@ -73,17 +72,16 @@ class ConflictsView:
         if self._view.question is not None and self._names:
             self._view.top.html = _render_input(self._view.question, self._names)
 
-    def _pick(self, text: str) -> None:
-        version, asked = self._state.find_version(text), self._view.question
-        if version is not None:
-            self._state.version = version
-        elif asked is not None:
-            wrong = f"{cut(text, 40)!r} is not a version of this table."
+    def _pick(self, typed: Mapping[str, str]) -> None:
+        where = typed.get("where", self._state.where).strip()
+        version, asked = self._state.version, self._view.question
+        if "read" in typed:
+            version = self._state.find_version(typed["read"])
+        if version is not None and len(where) <= LONGEST_TEXT:
+            self._state.param.update(version=version, where=where)
+        elif version is None and asked is not None:
+            wrong = self._state.tell_no_version(typed.get("read", ""))
             self._view.top.html = _render_input(asked, self._names, wrong)
-
-    def _type(self, where: str) -> None:
-        if len(where) <= LONGEST_TEXT:
-            self._state.where = where.strip()
 
     def _compare(self, version: str) -> None:
         chosen = self._state.find_version(version)
@@ -210,13 +208,14 @@ def _render_input(asked: _Transaction, names: Sequence[str], wrong: str = "") ->
     note = html('<div class="dx-wrong" role="alert">{}</div>', wrong) if wrong else NOTHING
     return (
         html(
-            '<div class="dx-head"><h3>Which transaction conflicted with mine?</h3>'
-            '<label class="dx-picker">mine read version <input type="text" inputmode="numeric" '
+            '<div class="dx-head" data-together="transaction">'
+            "<h3>What would my transaction conflict with?</h3>"
+            '<label class="dx-picker">it read version <input type="text" inputmode="numeric" '
             'data-do="read" data-when="enter" value="{}" '
             'aria-label="The version that was read"></label>'
             '<input type="search" class="dx-code" data-do="where" data-when="enter" '
             'value="{}" aria-label="Condition on the rows that were read"{} '
-            'placeholder="condition on the rows it read, then Enter; empty for all rows"></div>',
+            'placeholder="condition on the rows it read; empty for all rows"></div>',
             asked.version,
             asked.where,
             render_name_offers(names),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from explorer.errors import Problem
@@ -21,7 +22,7 @@ from widgets.screens.rows.parts import Grid, render_rows, rows_export
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState
-from widgets.text import cut, format_count, visible
+from widgets.text import format_count, visible
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
@@ -69,8 +70,7 @@ class FeedView:
         self.panel = build_stack(
             build_card(self._totals.top, totals.live), build_filled_card(rows.live)
         )
-        for name in ("older", "version"):
-            self._totals.top.on(name, lambda text, name=name: self._pick(name, text))  # type: ignore[misc]
+        self._totals.top.on_together("ends", self._pick)
         self._rows.listen(self._note_read)
         rows.live.on("kind", self._choose_kind)
         totals.live.on("one", self._choose)
@@ -100,15 +100,18 @@ class FeedView:
         is_read = replace(asked, kind="") == self._read
         return None if is_read or asked.first == asked.last else _OFFER
 
-    def _pick(self, name: str, text: str) -> None:
-        version, asked = self._state.find_version(text), self._totals.question
-        if version is not None:
-            first = self._state.since if asked is None else asked.first
-            ends = {"older": first, "version": self._state.version} | {name: version}
-            self._state.select_range(**ends)
-        elif asked is not None:
-            wrong = f"{cut(text, 40)!r} is not a version of this table."
-            self._totals.top.html = _render_input(asked, wrong)
+    def _pick(self, typed: Mapping[str, str]) -> None:
+        asked = self._totals.question
+        first = self._state.since if asked is None else asked.first
+        ends = {"older": first, "version": self._state.version}
+        for name in ends.keys() & typed.keys():
+            ends[name] = self._state.find_version(typed[name])
+            if ends[name] is None:
+                if asked is not None:
+                    wrong = self._state.tell_no_version(typed[name])
+                    self._totals.top.html = _render_input(asked, wrong)
+                return
+        self._state.select_range(**ends)
 
     def _choose_kind(self, kind: str) -> None:
         asked = self._rows.question
@@ -228,7 +231,7 @@ def _export_rows(asked: _Range, found: Rows) -> Export:
 def _render_input(asked: _Range, wrong: str = "") -> Markup:
     note = html('<div class="dx-wrong" role="alert">{}</div>', wrong) if wrong else NOTHING
     return html(
-        '<div class="dx-head"><h3>Change feed</h3>'
+        '<div class="dx-head" data-together="ends"><h3>Change feed</h3>'
         '<label class="dx-picker">from version <input type="text" inputmode="numeric" '
         'data-do="older" data-when="enter" value="{}" aria-label="From version"></label>'
         '<label class="dx-picker">to version <input type="text" inputmode="numeric" '

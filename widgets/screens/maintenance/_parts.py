@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -10,8 +9,6 @@ from typing import Literal
 from widgets.markup import NOTHING, Markup, esc, html, join
 from widgets.text import shell_word
 from widgets.ui.pieces import render_name_offers, render_snippet
-
-_LONGEST_ANSWERS = 200_000
 
 Stage = Literal["choose", "form", "planning", "review", "running", "receipt"]
 
@@ -51,19 +48,6 @@ class FormField:
     offers: Sequence[str] = ()
     is_required: bool = False
     only: Sequence[str] = ()
-
-
-def parse_answers(text: str) -> dict[str, str]:
-    """The fields of a form as a page sends them; empty for what is none."""
-    if len(text) > _LONGEST_ANSWERS:
-        return {}
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    if not isinstance(found, dict):
-        return {}
-    return {name: value for name, value in found.items() if isinstance(value, str)}
 
 
 def render_head(title: str, stage: Stage, *, back: str, is_locked: bool) -> Markup:

@@ -13,7 +13,7 @@ from widgets.markup import NOTHING, Markup
 from widgets.screens.maintenance._documents_view import DocumentsView
 from widgets.screens.maintenance._files_view import PlanFilesView
 from widgets.screens.maintenance._offers import Offers, read_offers
-from widgets.screens.maintenance._parts import Stage, parse_answers, render_buttons, render_head
+from widgets.screens.maintenance._parts import Stage, render_buttons, render_head
 from widgets.screens.maintenance._plan_parts import render_consequence, render_guards
 from widgets.screens.maintenance._receipt_parts import render_made, render_receipt, undo_version
 from widgets.screens.maintenance._review_view import (
@@ -43,7 +43,7 @@ from widgets.session.runs import Run
 from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.ui.boxes import build_card, build_stack
-from widgets.ui.live_html import LiveHtml
+from widgets.ui.live_html import LiveHtml, parse_fields
 from widgets.ui.pieces import render_problem
 from widgets.ui.place_links import PlaceLinks
 
@@ -267,7 +267,7 @@ class MaintenanceView:
 
     def _make_plan(self, text: str) -> None:
         if self._stage == "form":
-            self._answers = parse_answers(text)
+            self._answers = parse_fields(text)
             self._start_planning()
 
     def _plan_again(self) -> None:
@@ -340,7 +340,7 @@ class MaintenanceView:
         service, plan = self._service, self._plan
         if self._stage != "review" or service is None or plan is None:
             return  # a second click, or one on a page that has moved on
-        given, maintenance = parse_answers(text), self._services.maintenance
+        given, maintenance = parse_fields(text), self._services.maintenance
         consent = Consent(
             digest=given.get("digest", ""),
             table_name=given.get("table_name", ""),

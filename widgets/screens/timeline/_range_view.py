@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from widgets.figures.commits import MEASURES, Commits, Measure, RangeSums, build_range_sums
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.state import HistoryState, PageState
@@ -16,22 +18,29 @@ class RangePart:
         self._state = state
         self._history = history
         self.panel = LiveHtml(margin=0)
-        self.panel.on("older", self._begin_at)
-        self.panel.on("newer", self._end_at)
+        self._wrong = ""
+        self.panel.on_together("range", self._pick)
         self.panel.on("compare", lambda _: state.compare(state.version, older=state.since))
         self.panel.on("clear", lambda _: state.select_range(None, state.version))
         history.param.watch(lambda *_: self._draw(), "commits")
-        state.param.watch(lambda *_: self._draw(), ["version", "older", "other", "latest", "view"])
+        state.param.watch(self._follow, ["version", "older", "other", "latest", "view", "table"])
 
-    def _begin_at(self, text: str) -> None:
-        version = self._state.find_version(text)
-        if version is not None:
-            self._state.select_range(version, self._state.version)
+    def _pick(self, typed: Mapping[str, str]) -> None:
+        ends = {"older": self._state.since, "newer": self._state.version}
+        self._wrong = ""
+        for name in ends.keys() & typed.keys():
+            ends[name] = self._state.find_version(typed[name])
+            # without its first version there is no range, and an empty field says so
+            if ends[name] is None and (name == "newer" or typed[name].strip()):
+                self._wrong = self._state.tell_no_version(typed[name])
+                self._draw()
+                return
+        self._state.select_range(ends["older"], ends["newer"])
+        self._draw()
 
-    def _end_at(self, text: str) -> None:
-        version = self._state.find_version(text)
-        if version is not None:
-            self._state.select_range(self._state.since, version)
+    def _follow(self, *_: object) -> None:
+        self._wrong = ""
+        self._draw()
 
     def _draw(self) -> None:
         commits: Commits | None = self._history.commits
@@ -40,19 +49,29 @@ class RangePart:
             self.panel.html = NOTHING
             return
         fields = join(
-            (_render_field("older", "After version", older), _render_field("newer", "up to", newer))
+            (
+                _render_field("older", "Sum up the commits after version", older),
+                _render_field("newer", "up to version", newer),
+            )
         )
+        wrong = NOTHING
+        if self._wrong:
+            wrong = html('<span class="dx-wrong" role="alert">{}</span>', self._wrong)
         if older is None or older == newer:
-            hint = html('<span class="dx-hint">what these commits did together</span>')
-            self.panel.html = html('<div class="dx-head dx-range">{}{}</div>', fields, hint)
+            self.panel.html = html(
+                '<div class="dx-head dx-range" data-together="range">{}{}'
+                '<span class="dx-hint">press Enter</span></div>',
+                fields, wrong,
+            )  # fmt: skip
             return
         first, last = min(older, newer), max(older, newer)
         self.panel.html = html(
-            '<div class="dx-head dx-range">{}<span class="dx-hint"></span>'
+            '<div class="dx-head dx-range" data-together="range">{}{}<span class="dx-hint"></span>'
             '<button type="button" class="dx-outlined" data-do="compare" data-value="">Compare'
             '</button><button type="button" data-do="clear" data-value="">Clear</button></div>'
             "{}",
             fields,
+            wrong,
             _render_sums(build_range_sums(commits, first, last)),
         )
 

@@ -200,27 +200,32 @@ def test_a_filter_is_shared_by_plot_table_and_address(tmp_path: Path) -> None:
 
 def test_a_range_is_typed_summed_up_and_compared(tmp_path: Path) -> None:
     page = Page().open(shop(tmp_path), view="timeline")
-    page.do("older", "10")
-    page.do("newer", "12")
+    page.enter(older="10")
+    page.enter(newer="12")
     assert (page.state.older, page.state.version) == (10, 12)
     assert "2 commits: " in page.html
     assert "files +2 \N{MINUS SIGN}0" in page.html
-    for wrong in ("60", "x", ""):
-        page.do("older", wrong)
-        assert page.state.older == 10
+    for wrong in ("60", "x"):
+        page.enter(older=wrong, newer="11")
+        assert (page.state.older, page.state.version) == (10, 12)
+        assert f"&#x27;{wrong}&#x27; is not a version of this table: the latest is 59." in page.html
     page.do("clear")
+    assert page.state.older is None
+    assert "is not a version" not in page.html
+    page.enter(older="3", newer="20")
+    assert (page.state.older, page.state.version) == (3, 20)
+    page.enter(older="")
     assert page.state.older is None
 
 
 def test_a_version_of_another_table_begins_no_range_of_this_one(tmp_path: Path) -> None:
     page = Page().open(shop(tmp_path), view="timeline", version=12, older=3, other="/lake/copy")
     assert "9 commits: " not in page.html
-    page.do("older", "10")
+    page.enter(older="10")
     assert (page.state.older, page.state.other) == (10, "")
     assert "2 commits: " in page.html
     page.state.other = "/lake/copy"
-    page.do("newer", "14")
-    page.do("older", "13")
+    page.enter(older="13", newer="14")
     page.do("compare")
     assert (page.state.older, page.state.version, page.state.other) == (13, 14, "")
 

@@ -89,8 +89,7 @@ def test_a_version_is_not_compared_with_itself(tmp_path: Path) -> None:
 
 def test_typed_versions_go_into_the_address(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path), view="compare")
-    page.do("older", "1")
-    page.do("version", "2")
+    page.enter(older="1", version="2")
     assert (page.state.older, page.state.version) == (1, 2)
     page.do("swap")
     assert (page.state.older, page.state.version) == (2, 1)
@@ -100,7 +99,7 @@ def test_typed_versions_go_into_the_address(tmp_path: Path) -> None:
 @pytest.mark.parametrize("typed", ["99", "-1", "latest", ""])
 def test_a_version_that_is_none_is_said_to_be_none(tmp_path: Path, typed: str) -> None:
     page = Page().open(orders(tmp_path), view="compare", version=2)
-    page.do("older", typed)
+    page.enter(older=typed)
     assert "is not a version of this table" in page.html
     assert page.state.older is None
 
@@ -177,7 +176,7 @@ def test_a_commit_leads_to_its_comparison(tmp_path: Path) -> None:
 
 def test_a_table_that_is_opened_is_not_compared_with_what_the_last_one_was(tmp_path: Path) -> None:
     page = Page().open(people(tmp_path), view="compare", version=1)
-    page.do("other", str(people(tmp_path, "copy")))
+    page.enter(other=str(people(tmp_path, "copy")))
     page.explorer._open_beside(str(orders(tmp_path)))
     assert (page.state.view, page.state.older, page.state.other) == ("compare", None, "")
     assert "From version 3 to 4" in page.html
@@ -408,7 +407,7 @@ def test_two_tables_are_not_told_as_versions(tmp_path: Path) -> None:
     txn = {"txn": {"appId": "a", "version": 3, "lastUpdated": 1}}
     log.commit(0, [PROTOCOL, other, txn, add("x", partitionValues={"part": "Rome"})])
     page = Page().open(here, view="compare", version=1)
-    page.do("other", str(log.root))
+    page.enter(other=str(log.root))
     assert "1 file only in the second table and 2 only in the first" in page.html
     assert "1 application transaction differs" in page.html
     assert "Only the second table has the column." in page.html
@@ -447,17 +446,23 @@ def test_what_moved_is_drawn_by_partition(tmp_path: Path) -> None:
 def test_another_table_is_compared_with_and_goes_into_the_address(tmp_path: Path) -> None:
     here, there = people(tmp_path), people(tmp_path, "copy")
     page = Page().open(here, view="compare", version=1)
-    page.do("other", str(there))
+    page.enter(other=str(there))
     assert page.state.address.other == str(there)
     assert "From version 1 here to version 2 of copy" in page.html
     assert "<del>Oslo</del> <ins>Rome</ins>" in page.html
     assert "What restoring version" not in page.html
-    page.do("older", "1")
+    page.enter(older="1")
     assert "From version 1 here to version 1 of copy: no file differs" in page.html
-    page.do("other", str(tmp_path / "nowhere"))
+    page.enter(other=str(tmp_path / "nowhere"))
     assert 'role="alert"' in page.html
-    page.do("other", "")
+    page.enter(other="")
     assert "From version 0 to 1" in page.html
+    page.enter(other=str(there), older="0", version="2")
+    assert "From version 2 here to version 0 of copy" in page.html
+    page.enter(older="")
+    assert "From version 2 here to version 2 of copy" in page.html
+    page.enter(older="x")
+    assert "&#x27;x&#x27; is not a version." in page.html
 
 
 SECRET = "hunter2"
@@ -477,7 +482,7 @@ def test_a_place_with_credentials_is_shown_without_them_and_opened_with_them(
     monkeypatch.setattr(OpenTables, "open", open_one)
     place = f"https://ann:{SECRET}@host/copy?sig={SECRET}"
     page = Page().open(here, view="compare", version=1)
-    page.do("other", place)
+    page.enter(other=place)
     assert page.state.other == "https://host/copy"
     assert "From version 1 here to version 2 of copy" in page.html
     linked = Page().open(here, view="compare", version=1, other=place)
@@ -485,16 +490,16 @@ def test_a_place_with_credentials_is_shown_without_them_and_opened_with_them(
         assert SECRET not in one.html + render_address(one.state.address)
         assert "https://host/copy" in one.html
     assert {target for target in asked if target.startswith("https:")} == {place}
-    page.do("other", f"https://host/copy?sig={SECRET}2")  # the same place with another key
+    page.enter(other=f"https://host/copy?sig={SECRET}2")  # the same place with another key
     assert asked[-1] == f"https://host/copy?sig={SECRET}2"
-    page.do("other", "https://host/copy")
+    page.enter(other="https://host/copy")
     assert asked[-1] == f"https://host/copy?sig={SECRET}2"
     assert SECRET not in page.html
 
 
 def test_another_table_whose_place_is_none_is_said_to_be_none(tmp_path: Path) -> None:
     page = Page().open(people(tmp_path), view="compare", version=2, older=1)
-    page.do("other", "file://elsewhere/copy")
+    page.enter(other="file://elsewhere/copy")
     assert "This file: URL names another host." in page.html
     assert (page.state.other, page.state.older) == ("", 1)
     page.open(page.state.table, view="compare", version=2, other="file://elsewhere/copy", older=9)

@@ -1,4 +1,4 @@
-"""Which transaction conflicted with mine: told on the page, and told apart from none."""
+"""What a transaction would conflict with: told on the page, and told apart from none."""
 
 from __future__ import annotations
 
@@ -61,13 +61,15 @@ def test_of_the_newest_version_the_commits_before_are_held_against_each_kind(
     assert "any version from 0 on" in page.html  # of an append
     assert page.html.count('data-do="version" data-value="1"') >= 2  # a change, a compaction
     assert "The newest commit was looked at (100 at most, and 32.0 MiB of them)." in page.html
-    page.do("where", "idd > 4")
+    page.enter(where="idd > 4")
     assert "Did you mean id?" in page.html
-    page.do("where", "id > 4")
+    page.enter(where="id > 4")
     assert "The condition counts for a transaction of yours." in page.html
-    page.do("where", "")
-    page.do("read", "0")
-    assert page.state.version == 0
+    page.enter(where="id > 5", read="9")
+    assert "is not a version of this table: the latest is 1." in page.html
+    assert (page.state.version, page.state.where) == (1, "id > 4")
+    page.enter(where="", read="0")
+    assert (page.state.version, page.state.where) == (0, "")
     assert ": concurrent delete-read" in page.html
 
 
@@ -99,10 +101,10 @@ def test_a_partition_of_a_table_is_inert(tmp_path: Path) -> None:
 
 def test_what_is_no_version_and_no_condition_is_said_where_it_was_typed(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path), view="conflicts", version=0)
-    page.do("read", "<b>7")
+    page.enter(read="<b>7")
     assert "is not a version of this table" in page.html
     assert "<b>7" not in page.html
-    page.do("where", "id <<< 5")
+    page.enter(where="id <<< 5")
     assert "dx-wrong" in page.html
 
 

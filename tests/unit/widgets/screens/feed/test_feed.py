@@ -40,16 +40,18 @@ def test_a_version_shows_its_own_rows_and_stands_in_the_address(tmp_path: Path) 
 
 def test_a_range_is_chosen_by_its_ends(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path), view="feed")
-    page.do("older", "12")
+    page.enter(older="12")
     assert "Rows changed in 2 of 2 versions (12 to 13)" in page.html
-    page.do("older", "<i>")
+    page.enter(older="<i>")
     assert "is not a version of this table" in page.html
-    page.do("older", "13")
-    page.do("version", "11")
+    page.enter(older="12", version="99")
+    assert "is not a version of this table: the latest is 13." in page.html
+    assert (page.state.older, page.state.version) == (12, 13)
+    page.enter(older="13", version="11")
     assert "dx-notice" in page.html
     other = Page().open(page.state.table, view="feed", older=900, other="/lake/copy")
     assert "(4 to 13)" in other.html  # 900 is a version of the other table
-    other.do("older", "12")
+    other.enter(older="12")
     assert "(12 to 13)" in other.html
 
 
