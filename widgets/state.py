@@ -103,6 +103,7 @@ class Address:
     other: str = ""
     files: str = ""
     log: str = ""
+    timeline: str = ""
     commits: str = ""
     engines: str = ""
     vectors: str = ""
@@ -142,6 +143,7 @@ def name_place(address: Address, called: str = "", *, has_list: bool = False) ->
 LISTS: Final[Mapping[str, tuple[str, ...]]] = {
     "files": ("text", "by", "order"),
     "log": ("text", "by", "order"),
+    "timeline": ("measure", "window"),
     "commits": ("by", "order"),
     "engines": ("text", "verb", "verdict", "engine"),
     "vectors": ("by", "order"),
@@ -310,6 +312,7 @@ class PageState(param.Parameterized):
     other = param.String(default="", doc="Another table to compare with, or empty.")
     files = param.String(default="", doc="What is chosen of the files, see `parse_list`.")
     log = param.String(default="", doc="What is chosen of the files of the log.")
+    timeline = param.String(default="", doc="What is counted on the timeline, and its window.")
     commits = param.String(default="", doc="What is chosen of the commits beside `only`.")
     engines = param.String(default="", doc="What is chosen of the engines.")
     vectors = param.String(default="", doc="What is chosen of the deletion vectors.")

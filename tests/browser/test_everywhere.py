@@ -330,6 +330,13 @@ def test_two_typed_versions_are_a_range_and_what_is_counted_can_be_changed(
     expect(page.get_by_text(re.compile(r"^4 commits: .*Together: bytes \+"))).to_be_visible()
     page.locator("button[data-do=measure][data-value=rows]").click()
     expect(page.get_by_role("img", name="Rows over time")).to_be_visible()
+    page.get_by_role("button", name="24 h").click()
+    expect(page).to_have_url(re.compile("timeline=measure%3Drows%26window%3D24h"))
+    page.go_back()
+    expect(page.get_by_role("button", name="All", exact=True).first).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    expect(page.get_by_role("button", name="Zoom out")).to_be_disabled()
     expect(page.get_by_role("img", name="Rows added and removed over time")).to_be_visible()
     page.get_by_role("button", name="Clear", exact=True).click()
     expect(page.locator(".dx-lead", has_text="Together: ")).to_have_count(0)

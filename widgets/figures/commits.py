@@ -71,6 +71,12 @@ class Commits:
         pad = max((high - low) * 0.02, 0.5 if self.axis == "version" else 1000.0)
         return (low - pad, high + pad)
 
+    @property
+    def last(self) -> float:
+        """The place of the last commit on the axis; 0 where none has one."""
+        x = self.x[~np.isnan(self.x)]
+        return float(x.max()) if len(x) else 0.0
+
     def changes(self, measure: Measure) -> tuple[Floats, Floats]:
         """What each commit added and removed."""
         return _changes(self.frame, measure)

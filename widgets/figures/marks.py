@@ -30,19 +30,22 @@ EVENTS = "CHANGES"
 """The lanes of the log's own files, and of what changed the table itself."""
 
 PROTOCOL, SCHEMA, METADATA, RESTORE = "protocol", "schema", "properties", "restore"
-_SHAPES = {PROTOCOL: "triangle", SCHEMA: "square", METADATA: "circle", RESTORE: "inverted_triangle"}
+_SHAPES = {PROTOCOL: "triangle", SCHEMA: "square", METADATA: "star", RESTORE: "inverted_triangle"}
 LEGEND = {
     "checkpoint": "\N{BLACK DIAMOND}",
     "log compaction": "\N{WHITE DIAMOND}",
     PROTOCOL: "\N{BLACK UP-POINTING TRIANGLE}",
     SCHEMA: "\N{BLACK SQUARE}",
-    METADATA: "\N{BLACK CIRCLE}",
+    METADATA: "\N{BLACK STAR}",
     RESTORE: "\N{BLACK DOWN-POINTING TRIANGLE}",
 }
 """The kinds of marks with their shapes, as text can show them."""
 
 
 _SMALLEST, _CHOSEN_WIDTH, _CHOSEN_HEIGHT, _CROSS = 5.0, 12.0, 16.0, 12.0
+_THICK = 8.0
+"""Pixels: a mark that is chosen and at least so wide has a thick outline."""
+
 _BETWEEN = 2.0
 """Pixels: an outline, half of it on each side of a mark, and as much between two marks."""
 
@@ -54,7 +57,7 @@ def build_marks(
 
     A mark is as high as its commits touched files, in pixels, and as wide where there is room;
     its width is one of the axis, so that no zoom lays it over the next one. `wide` is that of
-    the mark when it is chosen.
+    the mark when it is chosen, and `outline` what is drawn around it then, in pixels.
     """
     known = ~np.isnan(cells.touched)
     touched = np.where(known, cells.touched, 0.0)
@@ -71,6 +74,8 @@ def build_marks(
         "height": height,
         "width": np.minimum(height, room) * stretch.pixel,
         "wide": np.minimum(_CHOSEN_WIDTH, room) * stretch.pixel,
+        # a thick line around a narrow mark hides it, and looks as if it hid the next ones
+        "outline": np.where(room >= _THICK, 2.0, 1.0),
         # Hollow where the commit does not say how many files it touched; what cannot be read
         # has a cross instead.
         "fill": np.where(known & readable, 0.62, 0.0),
@@ -100,6 +105,7 @@ def build_chosen(marks: Mapping[str, Any], lane: str, version: int) -> dict[str,
         "color": [marks["color"][at] for at in found],
         "width": [max(marks["width"][at], marks["wide"][at]) for at in found],
         "height": [max(marks["height"][at], _CHOSEN_HEIGHT) for at in found],
+        "outline": [marks["outline"][at] for at in found],
     }
 
 

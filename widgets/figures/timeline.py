@@ -249,6 +249,9 @@ def _fill_flow(plot: Timeline, history: History, low: float, high: float) -> Non
         "right": changes.right,
         "added": changes.added,
         "removed": changes.removed,
+        # a bar of nothing would cut into the line of zero
+        "added_line": (changes.added != 0).astype(np.float64),
+        "removed_line": (changes.removed != 0).astype(np.float64),
         "plus": _amounts(changes.added, plot.measure),
         "minus": _amounts(changes.removed, plot.measure),
         "when": _spans(history.commits, changes.left, changes.right),
@@ -294,6 +297,9 @@ def _live_line(commits: Commits, live: Floats, low: float, high: float) -> tuple
     return np.append(np.maximum(x, low), high), np.append(y, y[-1])
 
 
+_CHOSEN = ("x", "y", "color", "width", "height", "outline")
+
+
 def show_version(plot: Timeline, commits: Commits, version: int | None) -> None:
     """Mark the selected commit; nothing is marked where it is not read or gone, and no mark where
     it is not visible."""
@@ -302,7 +308,7 @@ def show_version(plot: Timeline, commits: Commits, version: int | None) -> None:
     for cursor in plot.cursors:
         cursor.visible = known
     if at is None or not known:
-        plot.sources["chosen"].data = {name: [] for name in ("x", "y", "color", "width", "height")}
+        plot.sources["chosen"].data = {name: [] for name in _CHOSEN}
         return
     for cursor in plot.cursors:
         cursor.location = float(commits.x[at])
@@ -382,7 +388,7 @@ def _flow_figure(
     for side, colour in (("added", palette.added), ("removed", palette.removed)):
         bar = Quad(
             left="left", right="right", bottom=0, top=side, fill_color=colour, fill_alpha=0.75,
-            line_color=palette.card, line_width=0.5,
+            line_color=palette.card, line_width=0.5, line_alpha=f"{side}_line",
         )  # fmt: skip
         bars.append(shared.add(plot, source, bar))
     # of both sides one tooltip, wherever above or below the bar one points
@@ -431,7 +437,7 @@ def _lanes_figure(
     told[problems] = build_tooltip(palette, ("Version", "@what"), ("Problem", "@problem"))
     ring = Rect(
         x="x", y="y", width="width", height="height", height_units="screen",
-        border_radius=_ROUND, fill_color="color", line_color=palette.text, line_width=2,
+        border_radius=_ROUND, fill_color="color", line_color=palette.text, line_width="outline",
     )  # fmt: skip
     shared.add(plot, sources["chosen"], ring)
     _add_tools(plot, shared, marks, told)

@@ -35,6 +35,11 @@ TEXTS = st.text(max_size=30)
             ("commits", [("sort", "version")], "by=version", 'aria-sort="ascending"'),
         ),
         (
+            shop, {"view": "timeline"},
+            ("timeline", [("measure", "rows"), ("range", "24h")], "measure=rows&window=24h",
+             'data-value="24h" aria-pressed="true"'),
+        ),
+        (
             shop, {"view": "engines"},
             ("engines", [("verb", "write"), ("filter", "daft"), ("engine", "daft")],
              "text=daft&verb=write&engine=daft", "Based on"),

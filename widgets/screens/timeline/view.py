@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import panel as pn
 from bokeh.events import SelectionGeometry
 
 from explorer.progress import Progress
+from widgets.choices import Choices
 from widgets.figures.cells import ASSUMED_PIXELS
 from widgets.figures.commits import MEASURES, Axis, Commits, Measure
 from widgets.figures.marks import LEGEND, find_events
@@ -29,6 +30,16 @@ from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.commits.filter_view import read_shown
 from widgets.screens.timeline._filling import HistoryReader
 from widgets.screens.timeline._range_view import RangePart
+from widgets.screens.timeline._windows import (
+    EVERYTHING,
+    RANGES,
+    ZOOM,
+    Span,
+    is_whole,
+    names_of,
+    window_of,
+    zoom,
+)
 from widgets.session.page_services import PageServices
 from widgets.session.tables import Overview
 from widgets.session.work import in_order
@@ -38,18 +49,6 @@ from widgets.theme import DARK, LIGHT, Palette
 from widgets.ui.boxes import build_box
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import render_waiting
-
-DAY_MS = 86_400_000.0
-RANGES = {"24h": ("24 h", DAY_MS), "7d": ("7 d", 7 * DAY_MS), "30d": ("30 d", 30 * DAY_MS)}
-VERSION_RANGES = {
-    "24h": ("Last 100", 100.0),
-    "7d": ("Last 1,000", 1e3),
-    "30d": ("Last 10,000", 1e4),
-}
-"""Where times say nothing, the axis is versions and so are its ranges."""
-
-EVERYTHING = "all"
-ZOOM = 0.5
 
 RESIZED_PIXELS = 4
 """A plot that is so little wider or narrower stays as it is drawn."""
@@ -65,8 +64,9 @@ class TimelineView:
         self._state = state
         self._history = history
         self._overview: Overview | None = None
+        self._chosen = Choices(state, "timeline", self._choose_otherwise)
         self._range: str | None = EVERYTHING
-        self._measure: Measure = "bytes"
+        """The window that is shown; None where it was zoomed or dragged."""
         self._moving = False
         self._pixels = ASSUMED_PIXELS
         self._is_of_table = False
@@ -99,7 +99,7 @@ class TimelineView:
         """A table has been opened; one that `stays` is only refreshed."""
         self._overview = overview
         if not stays:
-            self._range, self._plot, self._pane.object = EVERYTHING, None, None
+            self._range, self._plot, self._pane.object = self._window, None, None
             self._is_of_table = False
         self._draw_head()
         self._draw_foot()
@@ -115,11 +115,26 @@ class TimelineView:
             pixels=self._pixels,
         )
 
+    @property
+    def _measure(self) -> Measure:
+        return cast("Measure", self._chosen.get("measure", MEASURES) or MEASURES[0])
+
+    @property
+    def _window(self) -> str:
+        """The named window of the address."""
+        return self._chosen.get("window", RANGES) or EVERYTHING
+
     def _choose_measure(self, measure: str) -> None:
-        if measure in MEASURES and measure != self._measure:
-            self._measure = measure
+        if measure in MEASURES:
+            self._chosen.choose(measure="" if measure == MEASURES[0] else measure)
+
+    def _choose_otherwise(self, names: frozenset[str]) -> None:
+        """By this page, or by where an address has led."""
+        if "measure" in names:
             self._draw_head()
             self._rebuild()
+        if "window" in names and self._window != (self._range or EVERYTHING):
+            self._show_window(self._window)
 
     def _refill(self) -> None:
         if self._plot is not None:
@@ -170,7 +185,7 @@ class TimelineView:
         self._plot = plot
         self._moving = True
         if view is None and self._range is not None:
-            view = self._range_bounds(commits, self._range)
+            view = window_of(commits, self._range)
         if view is not None:
             plot.x_range.update(bounds=None)
             plot.x_range.update(start=view[0], end=view[1])
@@ -182,7 +197,7 @@ class TimelineView:
         self._moving = False
         if fresh:
             self._pane.object = plot.layout
-            self._draw_head()
+        self._draw_head()
         self._draw_foot()
 
     def _build(self, commits: Commits) -> Timeline:
@@ -206,12 +221,30 @@ class TimelineView:
     def _moved(self, _attribute: str, _old: Any, _new: Any) -> None:
         if self._moving or self._plot is None:
             return
-        if self._range is not None:
-            self._range = None
-            self._draw_head()
+        self._leave_window()
+        self._draw_head()
         with in_order():
             fill_view(self._plot, self._drawn())
             self._show_version(self._plot)
+
+    def _leave_window(self) -> None:
+        """The visible part was zoomed or dragged: no window is shown, unless it is all of them."""
+        whole = self._is_whole
+        self._range = EVERYTHING if whole else None
+        self._chosen.choose(window="")
+
+    @property
+    def _view(self) -> Span:
+        """The visible part of the axis."""
+        assert self._plot is not None
+        return float(self._plot.x_range.start), float(self._plot.x_range.end)
+
+    @property
+    def _is_whole(self) -> bool:
+        commits: Commits | None = self._history.commits
+        if self._plot is None or commits is None:
+            return True
+        return is_whole(self._view, commits.bounds())
 
     def _resized(self, _attribute: str, _old: Any, pixels: float | None) -> None:
         """The browser says how wide the plot is: marks have more room, or less."""
@@ -258,10 +291,13 @@ class TimelineView:
         low, high = max(first, ends[0] - around), min(last, ends[1] + around)
         if high - low > NEARER * (float(plot.x_range.end) - float(plot.x_range.start)):
             return False
-        self._range = None
-        self._draw_head()
-        self._fill(view=(low, high))
+        self._zoom_in_on((low, high))
         return True
+
+    def _zoom_in_on(self, view: Span) -> None:
+        self._fill(view=view)
+        self._leave_window()
+        self._draw_head()
 
     def _mark(self) -> None:
         if self._plot is not None:
@@ -273,34 +309,28 @@ class TimelineView:
 
     def _choose_range(self, name: str) -> None:
         if (name in RANGES or name == EVERYTHING) and self._history.commits is not None:
-            self._range = name
-            self._draw_head()
-            self._fill()
+            self._show_window(name)
+            self._chosen.choose(window="" if name == EVERYTHING else name)
+
+    def _show_window(self, name: str) -> None:
+        self._range = name
+        self._draw_head()
+        self._fill()
 
     def _zoom(self, direction: str) -> None:
         if self._plot is None or direction not in {"in", "out"}:
             return
-        low, high = float(self._plot.x_range.start), float(self._plot.x_range.end)
-        first, last = self._history.commits.bounds()
+        commits: Commits = self._history.commits
+        version = self._state.version
+        at = None if version is None else commits.position(version)
+        selected = None if at is None else float(commits.x[at])
         factor = ZOOM if direction == "in" else 1 / ZOOM
-        middle, half = (low + high) / 2, (high - low) / 2 * factor
-        self._range = None
-        self._draw_head()
-        self._fill(view=(max(first, middle - half), min(last, middle + half)))
-
-    def _range_bounds(self, commits: Commits, name: str) -> tuple[float, float]:
-        low, high = commits.bounds()
-        if name == EVERYTHING:
-            return low, high
-        widths = RANGES if commits.axis == "time" else VERSION_RANGES
-        width = widths[name][1]
-        return max(low, high - width), high
+        narrowest = float(self._plot.x_range.min_interval)
+        self._zoom_in_on(zoom(self._view, commits.bounds(), factor, selected, narrowest))
 
     def _draw_head(self) -> None:
         commits: Commits | None = self._history.commits
         by_version = commits is not None and commits.axis == "version"
-        names = VERSION_RANGES if by_version else RANGES
-        options = [*((key, label) for key, (label, _) in names.items()), (EVERYTHING, "All")]
         buttons = join(
             html(
                 '<button type="button" data-do="range" data-value="{}" '
@@ -309,7 +339,7 @@ class TimelineView:
                 "true" if key == self._range else "false",
                 label,
             )
-            for key, label in options
+            for key, label in names_of(commits).items()
         )
         hint = "Drag over the operations to select a range"
         if by_version:
@@ -329,13 +359,14 @@ class TimelineView:
             '<div class="dx-head"><h3>Commit timeline</h3><span class="dx-hint">{}</span>'
             '<span class="dx-segments" role="group" aria-label="What is counted">{}</span>'
             '<span><button type="button" class="dx-icon dx-minus" data-do="zoom" data-value="out" '
-            'aria-label="Zoom out" title="Zoom out"></button>'
+            'aria-label="Zoom out" title="Zoom out"{}></button>'
             '<button type="button" class="dx-icon dx-plus" data-do="zoom" data-value="in" '
             'aria-label="Zoom in" title="Zoom in (or Ctrl and the wheel)">'
             "</button></span>"
             '<span class="dx-segments" role="group" aria-label="Range">{}</span></div>',
             hint,
             measures,
+            html(" disabled") if self._is_whole else NOTHING,
             buttons,
         )
 
@@ -380,7 +411,7 @@ class TimelineView:
             for kind, shape in LEGEND.items()
             if kind in there
         )
-        return html('<span class="dx-shapes">Marker height: files touched{}</span>', shapes)
+        return html('<span class="dx-shapes">Larger mark: more files touched{}</span>', shapes)
 
     def _render_reading(self, read: int) -> Markup:
         progress = self._progress

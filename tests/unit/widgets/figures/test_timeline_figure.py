@@ -94,7 +94,10 @@ def test_every_plot_names_its_axes_and_tells_what_lies_under_the_pointer() -> No
     ]
     assert overview.xaxis[0].axis_label == "Committed (UTC)"
     assert "1" in plot.sources["bars"].data["count"]
-    assert plot.sources["changes"].data["plus"] == ["10 B"]
+    changes = plot.sources["changes"].data
+    assert changes["plus"] == ["10 B"]
+    # the outline of a bar of nothing would cut into the line of zero
+    assert (changes["added_line"], changes["removed_line"]) == ([1], [0])
 
 
 def test_what_marks_the_selection_lies_below_the_marks() -> None:
@@ -204,6 +207,7 @@ def test_commits_without_room_have_one_mark_that_counts_them() -> None:
     # the mark of a commit that is chosen is that of its neighbours, too
     show_version(plot, commits, oldest)
     assert plot.sources["chosen"].data["x"] == [marks["x"][at]]
+    assert plot.sources["chosen"].data["outline"] == [1]  # or it would look like two
     # where there is more room, each has its own again
     plot.x_range.update(start=float(commits.x[oldest]), end=float(commits.x[newest]))
     fill_view(plot, History(commits=commits, pixels=200.0))
@@ -235,6 +239,7 @@ def test_the_selected_version_is_marked_and_a_missing_one_is_not() -> None:
     show_version(plot, commits, 1)
     assert plot.sources["chosen"].data["y"] == ["WRITE"]
     assert all(cursor.visible for cursor in plot.cursors)
+    assert plot.sources["chosen"].data["outline"] == [2]
     show_version(plot, commits, 7)
     assert plot.sources["chosen"].data["x"] == []
     assert not any(cursor.visible for cursor in plot.cursors)

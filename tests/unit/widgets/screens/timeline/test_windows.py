@@ -1,0 +1,100 @@
+"""Which part of the axis the timeline shows."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.tables import PROTOCOL, LogFolder, add, metadata
+from tests.unit.widgets.page.test_explorer_view import Page, read_marks
+from tests.unit.widgets.screens.commits.test_commits import START, commit, frame
+from widgets.figures.commits import Commits, read_commits
+from widgets.screens.timeline._windows import (
+    DAY_MS,
+    EVERYTHING,
+    RANGES,
+    VERSION_RANGES,
+    is_whole,
+    window_of,
+    zoom,
+)
+
+
+def daily(days: int) -> Commits:
+    """A commit a day."""
+    rows = (commit(v, timestamp=START + timedelta(days=v)) for v in range(days))
+    return read_commits(frame(*rows))
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_a_window_holds_the_commits_of_that_time_before_the_last(name: str) -> None:
+    commits = daily(400)  # of which the whole has 8 days of room at each end
+    low, high = window_of(commits, name)
+    days = round(RANGES[name][1] / DAY_MS)
+    assert sum(low <= x <= high for x in commits.x) == days + 1
+    # and of what lies after the last one no more than its mark needs
+    assert 0 < high - commits.x[-1] <= 0.02 * (high - low)
+
+
+def test_a_window_of_versions_ends_with_the_last_one() -> None:
+    commits = read_commits(frame(*(commit(v, timestamp=START) for v in range(20_000))))
+    assert commits.axis == "version"
+    for name, (_, width) in VERSION_RANGES.items():
+        low, high = window_of(commits, name)
+        assert sum(low <= x <= high for x in commits.x) == width + 1
+        assert high >= 19_999
+
+
+def test_no_window_leaves_the_log() -> None:
+    commits = daily(3)
+    assert window_of(commits, "30d") == window_of(commits, EVERYTHING) == commits.bounds()
+    assert is_whole(window_of(commits, "7d"), commits.bounds())
+    assert not is_whole(window_of(commits, "24h"), commits.bounds())
+
+
+@given(
+    st.floats(0, 900), st.floats(10, 100), st.sampled_from([0.5, 2.0]), st.floats(0, 1000)
+)  # fmt: skip
+def test_a_zoom_keeps_what_is_selected_in_sight_and_stays_within_the_whole(
+    low: float, width: float, factor: float, selected: float
+) -> None:
+    view, whole = (low, low + width), (0.0, 1000.0)
+    start, end = zoom(view, whole, factor, selected, 8.0)
+    assert whole[0] <= start < end <= whole[1] + 1e-9
+    assert end - start == pytest.approx(min(max(width * factor, 8.0), 1000.0))
+    centre = selected if low <= selected <= low + width else low + width / 2
+    assert start - 1e-9 <= centre <= end + 1e-9
+
+
+def view_of(page: Page) -> tuple[float, float]:
+    plot, _ = read_marks(page)
+    return float(plot.x_range.start), float(plot.x_range.end)
+
+
+def test_zoom_out_is_off_where_all_is_shown_and_all_is_pressed_again_after_it(
+    tmp_path: Path,
+) -> None:
+    log = LogFolder(tmp_path / "orders")
+    log.commit(0, [PROTOCOL, metadata(), add("0")])
+    for version in range(1, 20):
+        log.commit(version, [{"commitInfo": {"operation": "WRITE"}}, add(f"{version}")])
+    page = Page().open(log.root, view="timeline")
+    off, pressed = 'title="Zoom out" disabled', 'data-value="all" aria-pressed="true"'
+    assert off in page.html
+    whole = view_of(page)
+    page.do("zoom", "out")
+    assert view_of(page) == whole
+    assert pressed in page.html
+    page.do("zoom", "in")
+    assert off not in page.html
+    assert pressed not in page.html
+    low, high = view_of(page)
+    assert low <= 19 <= high  # the selected one
+    page.do("zoom", "out")
+    assert view_of(page) == pytest.approx(whole)
+    assert off in page.html
+    assert pressed in page.html
