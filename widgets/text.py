@@ -144,6 +144,20 @@ def format_change(added: int | None, removed: int | None) -> str:
     return f"{plus} {minus}"
 
 
+def format_new_vectors(vectors: int | None) -> str:
+    """How many files a commit gave a deletion vector, `44 with new deletion vectors`, which adds
+    and removes none; empty where there is none."""
+    if not vectors:
+        return ""
+    noun = "a new deletion vector" if vectors == 1 else "new deletion vectors"
+    return f"{vectors:,} with {noun}"
+
+
+def format_file_change(added: int | None, removed: int | None, vectors: int | None) -> str:
+    """What one commit did to files: `+0 -0, 44 with new deletion vectors`."""
+    return ", ".join(filter(None, (format_change(added, removed), format_new_vectors(vectors))))
+
+
 def format_bytes_change(added: int | None, removed: int | None) -> str:
     """The bytes that one commit added and removed: `+13.0 KiB -7 B`."""
     if added is None and removed is None:

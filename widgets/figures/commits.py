@@ -123,7 +123,9 @@ def read_commits(frame: pa.Table) -> Commits:
         version=frame["version"].to_numpy().astype(np.int64),
         time=time,
         lane=families[codes],
-        touched=_floats(frame["files_added"]) + _floats(frame["files_removed"]),
+        touched=_floats(frame["files_added"])
+        + _floats(frame["files_removed"])
+        + np.nan_to_num(_floats(frame["deletion_vectors_added"])),
         checkpoint=read_flags(frame["is_checkpoint"]),
         problem=read_flags(pc.is_valid(frame["problem"])),
         axis="time" if spread or (len(time) < 2 and len(known)) else "version",

@@ -19,6 +19,7 @@ from widgets.text import (
     format_bytes_change,
     format_change,
     format_count,
+    format_file_change,
     format_short,
     format_time,
     read_moment,
@@ -88,7 +89,7 @@ def build_marks(
         "operation": _texts(frame, "operation", single),
         "user": _texts(frame, "user_name", single),
         "predicate": _conditions(frame, single),
-        "files": _changes(frame, "files", single),
+        "files": _file_changes(frame, single),
         "rows": _changes(frame, "rows", single),
         "bytes": _changes(frame, "bytes", single),
     }
@@ -157,6 +158,18 @@ def _conditions(frame: pa.Table, single: np.ndarray) -> list[str]:
     ]
 
 
+def _file_changes(frame: pa.Table, single: np.ndarray) -> list[str]:
+    vectors = frame["deletion_vectors_added"].to_pylist()
+    changes = _changes(frame, "files", single)
+    added, removed = frame["files_added"].to_pylist(), frame["files_removed"].to_pylist()
+    return [
+        format_file_change(plus, minus, count) if one else text
+        for plus, minus, count, one, text in zip(
+            added, removed, vectors, single, changes, strict=True
+        )
+    ]
+
+
 def _changes(frame: pa.Table, name: str, single: np.ndarray) -> list[str]:
     added, removed = frame[f"{name}_added"].to_pylist(), frame[f"{name}_removed"].to_pylist()
     return [
@@ -199,12 +212,15 @@ EVENT_PIXELS, LOG_FILE_PIXELS = 9.0, 11.0
 """How wide the marks of these lanes are; shapes that are narrower cannot be told apart."""
 
 
-def build_events(commits: Commits, stretch: Stretch) -> dict[str, object]:
-    """What changed the table itself, in the lane `EVENTS`: one mark for commits that are as near
-    as a mark is wide, in the shape of the first of their kinds, for shapes on top of each other
-    cannot be told apart."""
+def build_events(
+    commits: Commits, stretch: Stretch, shown: Flags | None = None
+) -> dict[str, object]:
+    """What of the `shown` commits changed the table itself, in the lane `EVENTS`: one mark for
+    commits that are as near as a mark is wide, in the shape of the first of their kinds, for
+    shapes on top of each other cannot be told apart."""
     found = find_events(commits)
     any_kind = np.logical_or.reduce(list(found.values()))
+    any_kind = any_kind if shown is None else any_kind & shown
     chosen = np.flatnonzero(any_kind & stretch.holds(commits.x))
     groups = _group(chosen, commits.x[chosen], EVENT_PIXELS, stretch)
     kinds = [[kind for kind, flags in found.items() if flags[group].any()] for group in groups]
@@ -234,16 +250,21 @@ def _list(names: Sequence[str]) -> str:
 
 
 def build_log_files(
-    commits: Commits, compactions: Sequence[tuple[int, int]], stretch: Stretch
+    commits: Commits,
+    compactions: Sequence[tuple[int, int]],
+    stretch: Stretch,
+    shown: Flags | None = None,
 ) -> dict[str, object]:
-    """Checkpoints, and log compactions where the last commit of each stands: one mark for those
-    that are as near as it is wide, hollow where it is one of compactions alone."""
+    """Checkpoints of the `shown` commits, and log compactions where the last commit of each
+    stands: one mark for those that are as near as it is wide, hollow where it is one of
+    compactions alone."""
     at = [commits.position(last) for _, last in compactions]
     there = [(i, *pair) for i, pair in zip(at, compactions, strict=True) if i is not None]
     checkpoints = np.flatnonzero(commits.checkpoint)
     # what is told of each, by its place among both
     places = np.array([*checkpoints.tolist(), *(i for i, _, _ in there)], dtype=np.int64)
-    items = np.flatnonzero(stretch.holds(commits.x[places]))
+    seen = stretch.holds(commits.x[places])
+    items = np.flatnonzero(seen if shown is None else seen & shown[places])
     groups = _group(items, commits.x[places[items]], LOG_FILE_PIXELS, stretch)
     kept, compacted = list[str](), list[str]()
     for group in groups:

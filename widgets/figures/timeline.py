@@ -205,8 +205,10 @@ def fill_marks(plot: Timeline, history: History) -> None:
     cells = build_cells(commits, stretch, history.shown)
     sources["marks"].data = build_marks(plot.palette, commits, cells, stretch)
     sources["problems"].data = build_problems(commits, cells)
-    sources["log files"].data = build_log_files(commits, history.compactions, stretch)
-    sources["events"].data = build_events(commits, stretch)
+    sources["log files"].data = build_log_files(
+        commits, history.compactions, stretch, history.shown
+    )
+    sources["events"].data = build_events(commits, stretch, history.shown)
 
 
 def fill_live(plot: Timeline, history: History) -> None:

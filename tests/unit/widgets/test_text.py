@@ -23,6 +23,7 @@ from widgets.text import (
     format_bytes,
     format_change,
     format_count,
+    format_file_change,
     format_minute,
     format_share,
     format_short,
@@ -60,6 +61,16 @@ def test_a_number_that_is_not_known_is_never_zero() -> None:
     assert format_change(None, None) == UNKNOWN
     assert "0" not in format_change(None, 5)
     assert format_change(3, None) == "+3 \N{MINUS SIGN}?"
+
+
+def test_files_with_a_new_deletion_vector_are_told_beside_those_that_came_and_went() -> None:
+    zero = "+0 \N{MINUS SIGN}0"
+    assert [format_file_change(0, 0, count) for count in (None, 0, 1, 1_044)] == [
+        zero,
+        zero,
+        f"{zero}, 1 with a new deletion vector",
+        f"{zero}, 1,044 with new deletion vectors",
+    ]
 
 
 def test_large_counts_are_shortened_and_small_ones_are_exact() -> None:

@@ -15,6 +15,7 @@ from widgets.text import (
     format_bytes,
     format_count,
     format_many,
+    format_new_vectors,
     format_signed,
     format_signed_bytes,
     format_time,
@@ -48,6 +49,7 @@ class CommitFigures:
     bytes_removed: int | None = None
     size_after: int | None = None
     files_after: int | None = None
+    deletion_vectors_added: int | None = None
 
     @property
     def mean_after(self) -> int | None:
@@ -198,7 +200,12 @@ def render_commit_figures(figures: CommitFigures | None) -> Markup:
         change = figures.bytes_added - figures.bytes_removed
     return html(
         '<div class="dx-small-figures">{}{}{}{}</div>',
-        _render_change("Files", figures.files_added, figures.files_removed),
+        _render_change(
+            "Files",
+            figures.files_added,
+            figures.files_removed,
+            format_new_vectors(figures.deletion_vectors_added),
+        ),
         _render_change("Rows", figures.rows_added, figures.rows_removed),
         _render_single("Size change", format_signed_bytes(change), format_signed(change)),
         _render_single(
@@ -207,7 +214,7 @@ def render_commit_figures(figures: CommitFigures | None) -> Markup:
     )
 
 
-def _render_change(name: str, added: int | None, removed: int | None) -> Markup:
+def _render_change(name: str, added: int | None, removed: int | None, beside: str = "") -> Markup:
     if added is None and removed is None:
         return _render_single(name, UNKNOWN, "not recorded in this commit")
     plus = "+?" if added is None else f"+{added:,}"
@@ -217,10 +224,11 @@ def _render_change(name: str, added: int | None, removed: int | None) -> Markup:
     bar = "" if total else " dx-nothing"
     return html(
         '<div class="dx-small-figure"><span>{}</span><strong>{} '
-        '<em>{}</em></strong><i class="dx-share-bar{}" style="--share:{}%"></i></div>',
+        '<em>{}</em></strong>{}<i class="dx-share-bar{}" style="--share:{}%"></i></div>',
         name,
         plus,
         minus,
+        html("<small>{}</small>", beside) if beside else NOTHING,
         bar,
         share,
     )

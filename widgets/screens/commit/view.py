@@ -217,7 +217,7 @@ class CommitView:
         if not entry:
             return None
         names = ("files_added", "files_removed", "rows_added", "rows_removed",
-                 "bytes_added", "bytes_removed")  # fmt: skip
+                 "bytes_added", "bytes_removed", "deletion_vectors_added")  # fmt: skip
         known = {name: entry.get(name) for name in names}
         counts = self._rows.counts if self._facts and self._facts.version == version else None
         if counts is not None and None in (known["rows_added"], known["rows_removed"]):

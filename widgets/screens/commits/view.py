@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,8 @@ from widgets.text import (
     cut,
     format_change,
     format_count,
+    format_file_change,
+    format_many,
     format_minute,
     format_signed,
     format_signed_bytes,
@@ -48,7 +50,8 @@ COLUMNS = (
 _EXPORTED = (
     "version", "timestamp", "operation", "user_name", "engine_info", "predicate", "message",
     "files_added",
-    "files_removed", "rows_added", "rows_removed", "bytes_added", "bytes_removed",
+    "files_removed", "deletion_vectors_added",
+    "rows_added", "rows_removed", "bytes_added", "bytes_removed",
     "is_checkpoint", "problem",
 )  # fmt: skip
 
@@ -184,7 +187,9 @@ def _row(entry: dict[str, object], selected: int | None) -> Row:
                 entry["rows_removed"],
                 title=_missing_rows(entry["rows_added"], entry["rows_removed"]),
             ),
-            _change_cell(entry["files_added"], entry["files_removed"]),
+            _files_cell(
+                entry["files_added"], entry["files_removed"], entry["deletion_vectors_added"]
+            ),
             Cell(
                 text=format_signed_bytes(change),
                 title=None if change is None else f"{format_signed(change)} bytes",
@@ -203,6 +208,17 @@ def _text_cell(value: object) -> Cell:
 def _change_cell(added: object, removed: object, *, title: str | None = None) -> Cell:
     text = format_change(added, removed)  # type: ignore[arg-type]
     return Cell(text=text, title=title, muted=text == UNKNOWN)
+
+
+def _files_cell(added: Any, removed: Any, vectors: Any) -> Cell:
+    """What a commit did to files; what it has no room for is its title."""
+    text = format_change(added, removed)
+    if not vectors:
+        return Cell(text=text, muted=text == UNKNOWN)
+    return Cell(
+        text=f"{text}, {format_many(vectors, 'vector')}",
+        title=format_file_change(added, removed, vectors),
+    )
 
 
 def _missing_rows(added: object, removed: object) -> str | None:

@@ -43,6 +43,8 @@ def test_a_commit_tells_who_did_what_and_shows_the_rows(lake: str, no_surprises:
     told = text_of(page)
     assert "ben.osei deleted 3 rows where id &lt; 3." in told
     assert "3 deleted rows; found from its files and deletion vectors." in told
+    assert "+0 \N{MINUS SIGN}0 1 with a new deletion vector" in told
+    assert ", 1 vector</td>" in page.html  # in the list
     assert told.count("deleted 0 &lt;img") + told.count("deleted 1 n1") == 2
     assert EVIL not in page.html
     assert "deletion vector" in told

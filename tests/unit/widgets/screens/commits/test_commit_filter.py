@@ -19,7 +19,7 @@ from tests.unit.widgets.screens.commits.test_commits import SCHEMA, commit, fram
 from widgets.figures.cells import Stretch
 from widgets.figures.commits import build_changes, build_range_sums, read_commits
 from widgets.figures.filters import build_shown, list_values
-from widgets.figures.marks import EVENTS, build_log_files, find_events
+from widgets.figures.marks import EVENTS, build_events, build_log_files, find_events
 from widgets.figures.timeline import (
     History,
     build_timeline,
@@ -123,6 +123,13 @@ def test_schema_changes_are_told_from_other_metadata() -> None:
     assert found == {"protocol": [0], "schema": [3], "properties": [0, 2], "restore": [4]}
 
 
+def test_only_changes_by_commits_that_the_filter_lets_through_are_marked() -> None:
+    commits = said(commit(0, has_protocol=True), commit(9, has_metadata=True))
+    low, high = commits.bounds()
+    drawn = build_events(commits, Stretch(low=low, high=high), np.array([False, True]))
+    assert drawn["what"] == ["9"]
+
+
 def test_changes_of_the_table_have_a_lane_only_where_there_are_some() -> None:
     for rows, there in (([commit(0)], False), ([commit(0, has_metadata=True)], True)):
         commits = said(*rows, commit(9))
@@ -138,6 +145,9 @@ def test_log_compactions_stand_at_their_last_commit() -> None:
     drawn = build_log_files(WRITES, [(0, 2), (2, 3)], Stretch(low=low, high=high))
     assert drawn["compaction"] == ["0 to 2"]
     assert drawn["x"] == [WRITES.x[2]]
+    hidden = np.array([True, True, False, True])
+    drawn = build_log_files(WRITES, [(0, 2), (0, 1)], Stretch(low=low, high=high), hidden)
+    assert drawn["compaction"] == ["0 to 1"]
 
 
 def test_a_range_is_shaded_from_one_version_to_the_other() -> None:

@@ -35,6 +35,7 @@ SCHEMA = pa.schema(
         ("message", pa.string()),
         ("files_added", pa.int64()),
         ("files_removed", pa.int64()),
+        ("deletion_vectors_added", pa.int64()),
         ("bytes_added", pa.int64()),
         ("bytes_removed", pa.int64()),
         ("rows_added", pa.int64()),
