@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -30,7 +30,9 @@ class PartitionMove:
     bytes_removed: int = 0
     rows_added: int | None = 0
     rows_removed: int | None = 0
-    files: int = field(default=0)
+    files_added: int = 0
+    files_removed: int = 0
+    files_changed: int = 0
 
     @property
     def moved(self) -> int:
@@ -47,20 +49,21 @@ def moves_by_partition(changes: FileChanges, watch: Watch) -> tuple[PartitionMov
 
     def move_of(entry: Mapping[str, Any]) -> PartitionMove:
         name = render_partition(entry["partition_values"])
-        move = found.setdefault(name, PartitionMove(name=name))
-        move.files += 1
-        return move
+        return found.setdefault(name, PartitionMove(name=name))
 
     for entry in _entries(changes.added, watch):
         move = move_of(entry)
+        move.files_added += 1
         move.bytes_added += entry["size"] or 0
         move.rows_added = _plus(move.rows_added, _live(entry))
     for entry in _entries(changes.removed, watch):
         move = move_of(entry)
+        move.files_removed += 1
         move.bytes_removed += entry["size"] or 0
         move.rows_removed = _plus(move.rows_removed, _live(entry))
     for entry in _entries(changes.changed, watch):
         move = move_of(entry)
+        move.files_changed += 1
         before, after = (entry[f"cardinality_{side}"] or 0 for side in ("before", "after"))
         move.rows_removed = _plus(move.rows_removed, max(after - before, 0))
         move.rows_added = _plus(move.rows_added, max(before - after, 0))
@@ -123,6 +126,9 @@ def render_moves(moves: Sequence[PartitionMove]) -> Markup:
 
 def _render_move(move: PartitionMove, most: int) -> Markup:
     name = move.name or "not partitioned"
+    files = format_change(move.files_added, move.files_removed)
+    if move.files_changed:
+        files += f", {format_count(move.files_changed)} changed"
     size = f"+{format_bytes(move.bytes_added)} {MINUS}{format_bytes(move.bytes_removed)}"
     return html(
         '<tr><td class="dx-mono" title="{}">{}</td><td class="dx-diverging"><div>'
@@ -134,7 +140,7 @@ def _render_move(move: PartitionMove, most: int) -> Markup:
         cut(name, 60),
         move.bytes_removed / most,
         move.bytes_added / most,
-        format_count(move.files),
+        files,
         format_change(move.rows_added, move.rows_removed),
         size,
     )

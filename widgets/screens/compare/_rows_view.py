@@ -25,7 +25,7 @@ from widgets.state import LONGEST_TEXT, PageState
 from widgets.text import format_bytes, split_names, visible
 from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.paging import Pages
-from widgets.ui.pieces import render_name_offers
+from widgets.ui.pieces import render_folded, render_name_offers
 from widgets.ui.table import render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
 
@@ -74,13 +74,15 @@ class RowPart:
                 asked.opened.settings.older, asked.opened.settings.newer, watch
             ),
             words=_WORDS,
-            offer=Offer(action="exact", render=lambda _: _OFFER),
+            offer=Offer(action="exact", render=self._offer_count),
         )
         self._chosen = Choices(state, "differences", self._choose_otherwise)
         self.differences = Pane(self._render_differences, head=_render_differences_head)
         self.pane = Pane(_render_rows, head=_render_head)
         self._differing = View(services, state, "compare", shown, self.differences, after=(files,))
-        counted = View(services, state, "compare", request, self.pane, after=(files,))
+        counted = View(
+            services, state, "compare", request, self.pane, after=(files, self._differing)
+        )
         self.views = (self._differing, counted)
         self.differences.live.on("key", self._choose_key)
         self.differences.live.on("rows", self._choose_kind)
@@ -93,6 +95,11 @@ class RowPart:
     def listen(self, listener: Callable[[], object]) -> None:
         """Call `listener` whenever these rows become known, or are no longer."""
         self._differing.listen(listener)
+
+    def _offer_count(self, _: _Rows) -> Markup:
+        """The count by Spark; where the rows are counted above, for who doubts it."""
+        is_counted = self.found is not None and self.found.reason is None
+        return render_folded("Count them again on Spark", _OFFER) if is_counted else _OFFER
 
     def _choose_key(self, text: str) -> None:
         asked, key = self._differing.question, tuple(split_names(text))

@@ -441,6 +441,9 @@ def test_what_moved_is_drawn_by_partition(tmp_path: Path) -> None:
     assert moved.index("part=&lt;b&gt;") < moved.index("part=Oslo") < moved.index("part=Rome")
     assert "--share:100.0%" in moved
     assert "+300 B \N{MINUS SIGN}100 B" in moved
+    assert "+1 \N{MINUS SIGN}1</td>" in moved  # files
+    # these rows are counted: there is nothing left to offer but to count them otherwise
+    assert "<summary>Count them again on Spark</summary>" in page.html
 
 
 def test_another_table_is_compared_with_and_goes_into_the_address(tmp_path: Path) -> None:
