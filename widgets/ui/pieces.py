@@ -244,7 +244,11 @@ def example_condition(names: Sequence[str]) -> str:
     """What a field for a condition shows while it is empty: one that the table has, whatever the
     type of the column."""
     short = next((name for name in names if len(name) <= LONGEST_EXAMPLE), None)
-    return "A condition, then Enter" if short is None else f"{short} IS NOT NULL, then Enter"
+    return (
+        "A condition, then Enter"
+        if short is None
+        else f"for example {short} IS NOT NULL, then Enter"
+    )
 
 
 LONGEST_EXAMPLE = 40

@@ -248,6 +248,11 @@ class View(Generic[Q, A]):
         """The answer to it, while it is shown."""
         return self._answer
 
+    @property
+    def problem(self) -> Problem | None:
+        """What went wrong, while that is shown."""
+        return self._problem if self._status == "failed" else None
+
     def listen(self, listener: Callable[[], object]) -> None:
         """Call `listener` whenever there is another question, another answer, or none."""
         self._listeners.append(listener)

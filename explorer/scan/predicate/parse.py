@@ -154,8 +154,29 @@ class _Builder:
             return Negation(operand=inner)
         build = self._conditions.get(kind)
         if build is None:
+            if (value := parse_literal(node)) is not None:
+                raise self._value_alone(node, value)
             raise _refusal(node)
         return build(node, depth - 1)
+
+    def _value_alone(self, node: Expression, value: Constant) -> InvalidArgumentError:
+        """A value in the place of a condition, as people paste the one that they look for."""
+        shown = _shortened(node)
+        names = (name for name in self._schema.names if name.isidentifier())
+        name = next((one for one in names if self._can_be(one, value)), None)
+        example = "" if name is None else f", for example {name} = {shown}"
+        return InvalidArgumentError(
+            f"`{shown}` is a value and not a condition.",
+            reason="A condition says which rows are meant: it compares a column with a value.",
+            remedy=f"Compare a column with it{example}.",
+        )
+
+    def _can_be(self, name: str, value: Constant) -> bool:
+        try:
+            _compare("=", resolve_name((name,), self._schema), value)
+        except InvalidArgumentError:
+            return False
+        return True
 
     def _joined(
         self, node: Expression, join: type[Conjunction | Disjunction], depth: int
@@ -344,13 +365,16 @@ def _check_parts(node: Expression, *known: str) -> None:
 
 
 def _refusal(node: Expression, reason: str | None = None) -> InvalidArgumentError:
-    text = " ".join(node.sql(dialect="spark").split())
-    shown = text if len(text) <= 80 else text[:77] + "..."
     return UnlistedConditionError(
-        f"The predicate has `{shown}`, which is not supported there.",
-        reason=reason or f"There is no meaning for {_kind_of(node)} in a predicate on files.",
+        f"The predicate has `{_shortened(node)}`, which is not supported there.",
+        reason=reason or f"A condition on files cannot use {_kind_of(node)}.",
         remedy="Use columns, literals, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE and IS NULL.",
     )
+
+
+def _shortened(node: Expression) -> str:
+    text = " ".join(node.sql(dialect="spark").split())
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def _kind_of(node: Expression) -> str:

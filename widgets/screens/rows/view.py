@@ -94,10 +94,14 @@ class RowsView:
         request = replace(_ROWS, top=lambda asked: _render_input(asked, self._names))
         self._rows = View(services, state, "rows", request, rows)
         self._blame = BlameView(services, state)
-        self._history = View(services, state, "rows", _HISTORY, past, changes)
+        self._history = View(
+            services, state, "rows", replace(_HISTORY, question=self._searched), past, changes,
+            after=(self._rows,),
+        )  # fmt: skip
+        # who asks who deleted rows sees at once what tells it, and not below those that are left
         self.panel = build_stack(
-            build_card(self._rows.top, rows.live), self._blame.card,
-            build_filled_card(past.live), build_filled_card(changes.live),
+            build_card(self._rows.top, past.live), build_filled_card(changes.live),
+            build_card(rows.live), self._blame.card,
         )  # fmt: skip
         self._rows.top.on("where", self._type)
         self._rows.listen(self._follow)
@@ -115,6 +119,13 @@ class RowsView:
         self._rows.show(service)
         self._blame.show(service)
         self._history.show(service)
+
+    def _searched(self, service: TableService, state: PageState) -> _Search | None:
+        """What can be searched for: not a condition that has just been found to be none."""
+        problem = self._rows.problem
+        if problem is not None and problem.kind == "invalid_argument":
+            return None
+        return _Search(service, state.where)
 
     def _follow(self) -> None:
         """Other rows have come, or none: the columns that are gone cannot be arranged."""

@@ -30,8 +30,8 @@ def test_the_way_to_carry_plans_out_is_the_one_that_there_is(
 
 
 def test_examples_name_columns_that_the_table_has() -> None:
-    assert example_condition(["`p q`", "id"]) == "`p q` IS NOT NULL, then Enter"
-    assert example_condition(["x" * 99, "id"]) == "id IS NOT NULL, then Enter"
+    assert example_condition(["`p q`", "id"]) == "for example `p q` IS NOT NULL, then Enter"
+    assert example_condition(["x" * 99, "id"]) == "for example id IS NOT NULL, then Enter"
     assert example_condition([]) == "A condition, then Enter"
     assert _placeholder("{column} IS NOT NULL", ["id"]) == "id IS NOT NULL"
     assert _placeholder("{column} IS NOT NULL", []) == ""

@@ -65,6 +65,18 @@ def test_a_condition_chooses_rows_and_goes_into_the_address(tmp_path: Path) -> N
 def test_a_condition_that_is_none_is_said_to_be_at_its_place(tmp_path: Path, where: str) -> None:
     page = Page().open(orders(tmp_path).root, view="rows", where=where)
     assert 'class="dx-wrong" role="alert"' in page.html
+    assert 'data-do="search"' not in page.html  # it would search for what is none
+    page.do("where", "id = 3")
+    assert 'data-do="search"' in page.html
+
+
+def test_a_value_alone_is_said_to_be_no_condition(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path).root, view="rows", where="1031116")
+    assert (
+        "<strong>`1031116` is a value and not a condition.</strong> A condition says which rows "
+        "are meant: it compares a column with a value. Compare a column with it, for example "
+        "id = 1031116."
+    ) in page.html
 
 
 def test_the_history_of_rows_is_searched_on_demand(tmp_path: Path) -> None:
