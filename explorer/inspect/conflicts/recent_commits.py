@@ -61,8 +61,10 @@ class Outlook:
     removed or changed, where one did. `metadata` changes the schema or the properties.
 
     `conflict` is with the newest commit that stands in its way, None where none does;
-    `num_conflicting` counts these commits. Whoever read version `safe_from`, or a newer one,
-    meets no conflict.
+    `num_conflicting` counts these commits, each held against a transaction that read the version
+    just before it; they need not be in the way of one and the same, as a compaction rewrites files
+    that were there when it began. Whoever read version `safe_from`, or a newer one, meets no
+    conflict.
     """
 
     transaction: Kind
@@ -144,7 +146,7 @@ def recent_conflicts(
 
 @dataclass(slots=True)
 class _Looked:
-    """The newest conflict so far, and how many commits conflict."""
+    """The newest conflict so far, and with how many commits there is one."""
 
     newest: Conflict | None = None
     number: int = 0

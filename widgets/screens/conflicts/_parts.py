@@ -65,11 +65,14 @@ def build_outlook_row(entry: Mapping[str, Any], num_commits: int) -> Row:
         return Row(cells=(asked, Cell(text=f"any version from {safe} on"), none, _NONE, _NONE))
     met = f"{format_count(version)} {cut(str(entry['operation'] or UNKNOWN), 40)}"
     number = f"{format_count(entry['num_conflicting'])} of {format_count(num_commits)}"
+    # not of one transaction: no compaction rewrites files that a commit after its version added,
+    # and a later one removed
+    counted = f"{number} commits conflict, each with one that read the version just before it"
     return Row(
         cells=(
             asked,
             Cell(text=f"version {safe} or newer"),
-            Cell(text=met, title=f"{format_time(entry['timestamp'])}; {number} commits conflict"),
+            Cell(text=met, title=f"{format_time(entry['timestamp'])}; {counted}"),
             Cell(text=str(entry["rule"]), title=f"Specification: {spec}" if spec else None),
             Cell(text=str(entry["reason"])),
         ),

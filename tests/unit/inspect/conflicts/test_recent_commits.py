@@ -91,6 +91,19 @@ def test_a_change_of_the_schema_is_in_everybodys_way_and_given_numbers_are_not(
     assert set(found.values()) == {(1, "metadata changed")}
 
 
+def test_commits_are_counted_for_who_read_the_version_before_each(tmp_path: Path) -> None:
+    """No compaction of version 0 rewrites c, and one of version 1 does not rewrite a."""
+    log = begun(tmp_path)
+    log.commit(1, [info("WRITE"), remove("a"), add("c")])
+    log.commit(2, [info("WRITE"), remove("c")])
+    (one,) = [
+        one
+        for one in look.recent_conflicts(explorer.open_table(log.root)).outlooks
+        if one.transaction == "compaction"
+    ]
+    assert (one.safe_from, one.num_conflicting) == (2, 2)
+
+
 def test_the_partition_is_that_of_the_newest_files_and_others_do_not_matter(tmp_path: Path) -> None:
     log = LogFolder(tmp_path / "orders")
     log.commit(0, [PROTOCOL, metadata(partitionColumns=["part"])])

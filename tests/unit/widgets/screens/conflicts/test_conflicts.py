@@ -61,6 +61,7 @@ def test_of_the_newest_version_the_commits_before_are_held_against_each_kind(
     assert "any version from 0 on" in page.html  # of an append
     assert page.html.count('data-do="version" data-value="1"') >= 2  # a change, a compaction
     assert "The newest commit was looked at (100 at most, and 32.0 MiB of them)." in page.html
+    assert "; 1 of 1 commits conflict, each with one that read the version just" in page.html
     page.enter(where="idd > 4")
     assert "Did you mean id?" in page.html
     page.enter(where="id > 4")
