@@ -133,7 +133,7 @@ def _turn_of(frame: str) -> int:
         return 0
     changes = json.loads(frame).get("events", ())
     places = [change["new"] for change in changes if change.get("attr") == "place"]
-    return max((turn for turn, _ in places), default=0)
+    return max((turn for turn, *_ in places), default=0)
 
 
 def _models(value: Any) -> Iterator[dict[str, Any]]:
