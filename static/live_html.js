@@ -65,12 +65,13 @@ const change_field = (old, fresh, changed, focused) => {
   if (old.value !== fresh.value) { old.value = fresh.value }
 }
 
-// What was typed into fields that are sent together is a draft, until any of them is given something else.
+// What was typed into fields that are sent together is a draft, until any of them is given something
+// else, or they are of another table.
 const given_to = new WeakMap()
 const fields_together = (group) => [...group.querySelectorAll("input[data-do]")]
 const settle_drafts = (group, focused) => {
   const fields = fields_together(group)
-  const now = JSON.stringify(fields.map(given))
+  const now = JSON.stringify([group.dataset.of, ...fields.map(given)])
   if (given_to.get(group) === now) { return }
   given_to.set(group, now)
   for (const field of fields) {
@@ -170,10 +171,11 @@ const FOCUSABLE = "a[href], button, input, select, summary, [tabindex='0']"
 // From a row of a list to the next one that can be chosen, or, in a list whose rows cannot, from
 // what is in one to the same in the next; whether there is a list.
 const step_in_list = (element, next) => {
-  const item = element.closest("tr, .dx-findings > li")
+  const item = element.closest("tbody > tr, .dx-findings > li")
   if (item === null) { return false }
   const stops = (of) => (of.matches("tr[data-do]") ? [of] : [...of.querySelectorAll(FOCUSABLE)].filter((one) => one.offsetParent !== null))
   const at = stops(item).indexOf(element)
+  if (at < 0) { return false }
   let other = item[next]
   while (other && !stops(other).length) { other = other[next] }
   if (other) { stops(other).at(Math.min(at, stops(other).length - 1)).focus() }

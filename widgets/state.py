@@ -11,7 +11,7 @@ as if it were not there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal
 from urllib.parse import parse_qs, parse_qsl, urlencode
 
@@ -230,6 +230,8 @@ def render_address(address: Address) -> str:
     the list of tables."""
     if not address.table:
         return f"{LISTED}&{urlencode({'tables': address.tables})}" if address.tables else ""
+    if len(address.other) > LONGEST_TEXT:
+        address = replace(address, other="", older=None)  # a version of that table
     parts = {"table": address.table}
     if address.version is not None:
         parts["version"] = str(address.version)
@@ -379,7 +381,9 @@ class PageState(param.Parameterized):
     def tell_no_version(self, text: str) -> str:
         """What is said of a text for which `find_version` has no version. Plain text."""
         said = f"{cut(text.strip(), 40)!r} is not a version of this table"
-        return said + ("." if self.latest is None else f": the latest is {self.latest}.")
+        return said + (
+            "." if self.latest is None else f": the latest is {format_count(self.latest)}."
+        )
 
     def step(self, by: int) -> None:
         """Select an older (-1) or newer (+1) version, within what exists."""

@@ -51,7 +51,11 @@ def parse_fields(text: str) -> dict[str, str]:
         return {}
     if not isinstance(found, dict):
         return {}
-    return {name: value for name, value in found.items() if isinstance(value, str)}
+    return {
+        well_formed(name): well_formed(value)
+        for name, value in found.items()
+        if isinstance(value, str)
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +115,12 @@ class LiveHtml(StyledComponent):
         """Call `handler` with the fields of the group `data-together="action"` in which Enter was
         pressed: by `data-do`, the one with Enter and those that hold something else than they
         were given."""
-        self._handlers[action] = lambda text: handler(parse_fields(text))
+
+        def handle(text: str) -> None:
+            if fields := parse_fields(text):
+                handler(fields)
+
+        self._handlers[action] = handle
 
     def download(self, name: str, content: BinaryIO) -> None:
         """Save what an open file holds, from where it stands, in the person's browser.

@@ -14,7 +14,8 @@ LONGEST_ADDRESS = 2_000
 
 _WITHOUT: Any = (
     dict.fromkeys((*LISTS, "answers"), ""),
-    dict.fromkeys(("where", "only", "file", "column", "other"), ""),
+    # without the other table its version would be one of this table
+    dict.fromkeys(("where", "only", "file", "column", "other"), "") | {"older": None},
 )
 """What a link does without where its address would be too long, and what besides."""
 

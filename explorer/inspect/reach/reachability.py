@@ -463,8 +463,12 @@ def _answer(
         travel[told.refused & ~is_gone(travel)] = code_of(REFUSED)
         change[told.refused & ~is_gone(change)] = code_of(REFUSED)
     change[~known.has_commit] = code_of(LOG_GONE)
-    refused = (known.times <= known.windows.files_cutoff_ms) & (known.times > 0) & known.opens
+    # one whose time is unknown is older than the next
+    by = np.where(known.times > 0, known.times, _next_times(known.times))
+    refused = (by <= known.windows.files_cutoff_ms) & known.opens
     refused[latest] = False
+    untold = (known.times == 0) & ~refused & known.opens
+    untold[latest] = False
     feed_until = np.minimum(feed_until, log_until)
     versions = pa.Table.from_arrays(
         [
@@ -474,7 +478,7 @@ def _answer(
             time_or_null(until, ends_never(until) | is_gone(travel)),
             state_words(change),
             time_or_null(feed_until, ends_never(feed_until) | is_gone(change)),
-            build_array(refused, np.full(latest + 1, known.windows.is_unread)),
+            build_array(refused, untold | known.windows.is_unread),
         ],
         schema=VERSIONS,
     )

@@ -158,3 +158,5 @@ def test_an_address_has_no_text_that_it_would_refuse() -> None:
     written = render_address(Address(table="t", rows=long, where=short))
     address, complaints = parse_address(written)
     assert (address.rows, address.where, complaints) == ("", short, [])
+    written = render_address(Address(table="t", older=3, other=long))
+    assert (parse_address(written)[0].other, parse_address(written)[0].older) == ("", None)

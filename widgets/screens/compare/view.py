@@ -110,6 +110,7 @@ class CompareView:
         chosen: dict[str, Any] = {}
         place = typed.get("other", before).strip()
         if len(place) > LONGEST_TEXT:
+            self._complain("The place is longer than any that is taken.")
             return
         try:
             other = before if place == before else self._services.remember(place) if place else ""
@@ -306,11 +307,12 @@ def _render_pickers(asked: Pair, wrong: str = "") -> Markup:
         for name, word, version in sides
     )
     return html(
-        '<div class="dx-head" data-together="sides"><h3>Compare</h3>{}{}'
+        '<div class="dx-head" data-together="sides" data-of="{}"><h3>Compare</h3>{}{}'
         '<label class="dx-picker dx-other">of <input type="text" data-do="other" '
         'data-when="enter" value="{}" placeholder="this table, or the place of another" '
         'aria-label="Other table"></label>'
         '<span class="dx-hint">press Enter</span></div>{}',
+        asked.service.uri,
         pickers,
         NOTHING if asked.other else _SWAP,
         asked.other,

@@ -79,8 +79,10 @@ class ConflictsView:
             version = self._state.find_version(typed["read"])
         if version is not None and len(where) <= LONGEST_TEXT:
             self._state.param.update(version=version, where=where)
-        elif version is None and asked is not None:
-            wrong = self._state.tell_no_version(typed.get("read", ""))
+        elif asked is not None:
+            wrong = "The condition is longer than any that is taken."
+            if version is None:
+                wrong = self._state.tell_no_version(typed.get("read", ""))
             self._view.top.html = _render_input(asked, self._names, wrong)
 
     def _compare(self, version: str) -> None:
@@ -208,7 +210,7 @@ def _render_input(asked: _Transaction, names: Sequence[str], wrong: str = "") ->
     note = html('<div class="dx-wrong" role="alert">{}</div>', wrong) if wrong else NOTHING
     return (
         html(
-            '<div class="dx-head" data-together="transaction">'
+            '<div class="dx-head" data-together="transaction" data-of="{}">'
             "<h3>What would my transaction conflict with?</h3>"
             '<label class="dx-picker">it read version <input type="text" inputmode="numeric" '
             'data-do="read" data-when="enter" value="{}" '
@@ -216,6 +218,7 @@ def _render_input(asked: _Transaction, names: Sequence[str], wrong: str = "") ->
             '<input type="search" class="dx-code" data-do="where" data-when="enter" '
             'value="{}" aria-label="Condition on the rows that were read"{} '
             'placeholder="condition on the rows it read; empty for all rows"></div>',
+            asked.service.uri,
             asked.version,
             asked.where,
             render_name_offers(names),

@@ -231,12 +231,13 @@ def _export_rows(asked: _Range, found: Rows) -> Export:
 def _render_input(asked: _Range, wrong: str = "") -> Markup:
     note = html('<div class="dx-wrong" role="alert">{}</div>', wrong) if wrong else NOTHING
     return html(
-        '<div class="dx-head" data-together="ends"><h3>Change feed</h3>'
+        '<div class="dx-head" data-together="ends" data-of="{}"><h3>Change feed</h3>'
         '<label class="dx-picker">from version <input type="text" inputmode="numeric" '
         'data-do="older" data-when="enter" value="{}" aria-label="From version"></label>'
         '<label class="dx-picker">to version <input type="text" inputmode="numeric" '
         'data-do="version" data-when="enter" value="{}" aria-label="To version"></label>'
         '<span class="dx-hint">both inclusive; press Enter</span></div>{}',
+        asked.service.uri,
         asked.first,
         asked.last,
         note,

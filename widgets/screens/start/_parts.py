@@ -145,7 +145,7 @@ def build_summary_row(
 def shared_folder(summaries: Sequence[Any]) -> str:
     """The folder that all of the places are in, with a slash at its end; empty where there is
     none."""
-    places = [one.shown for one in summaries]
+    places = [one.shown.rstrip("/") for one in summaries]
     if not places:
         return ""
     first, last = min(places), max(places)
@@ -159,7 +159,7 @@ def shared_folder(summaries: Sequence[Any]) -> str:
 
 def columns_below(folder: str, summaries: Sequence[Any]) -> tuple[Column, ...]:
     """The columns of a list: without the places where these say no more than the names."""
-    if folder and all("/" not in one.shown[len(folder) :].rstrip("/") for one in summaries):
+    if folder and all(one.shown[len(folder) :].rstrip("/") == one.name for one in summaries):
         return CATALOG_COLUMNS[:-1]
     return CATALOG_COLUMNS
 

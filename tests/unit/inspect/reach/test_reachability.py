@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -150,6 +151,23 @@ def test_log_and_listing_say_the_same_of_what_the_next_vacuum_takes(lake: Lake) 
         assert found.versions_that_are(state) == [(1, 4)]
     plan = plan_vacuum(lake.table, clock=lake.clock)
     assert plan.files.column("path").to_pylist() == ["a"]
+
+
+def test_a_version_whose_commit_is_gone_is_refused_as_one_after_it_is(lake: Lake) -> None:
+    three_versions(lake)
+    lake.log.checkpoint(1, [FEATURE_PROTOCOL, metadata(), add("b")])
+    for version in (0, 1):
+        (lake.log.root / "_delta_log" / f"{version:020d}.json").unlink()
+    lake.commit(3, [add("x")], age_days=0)
+
+    def refused(age_days: int) -> list[bool | None]:
+        path = lake.log.root / "_delta_log" / f"{2:020d}.json"
+        moment = lake.clock() / 1000 - age_days * 86_400
+        os.utime(path, (moment, moment))
+        return [row["spark_refuses"] for row in by_log(lake).versions.to_pylist()]
+
+    assert refused(10) == [False, True, True, False]
+    assert refused(1) == [False, None, False, False]
 
 
 def test_windows_say_their_value_and_where_it_comes_from(lake: Lake) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from typing import Any
@@ -32,7 +33,7 @@ from widgets.screens.files.parts import (
 )
 from widgets.session.tables import FileDetails
 from widgets.state import Notice
-from widgets.ui.live_html import LiveHtml
+from widgets.ui.live_html import LiveHtml, parse_fields
 from widgets.ui.pieces import (
     KeyFigure,
     render_chips,
@@ -248,6 +249,18 @@ def test_messages_that_nobody_asked_for_are_ignored() -> None:
     # half a character, as a browser may send it, could not be written anywhere
     html._handle_msg({"action": "open", "value": "a\ud800b"})
     assert heard == ["7", "a\N{REPLACEMENT CHARACTER}b"]
+
+
+def test_fields_of_a_form_are_texts_that_can_be_written() -> None:
+    half = parse_fields(json.dumps({"where": "a\ud800", "\udc00": "b", "version": 3}))
+    assert half == {"where": "a\N{REPLACEMENT CHARACTER}", "\N{REPLACEMENT CHARACTER}": "b"}
+    html, heard = LiveHtml(), list[Mapping[str, str]]()
+    html.on_together("sides", heard.append)
+    for nothing in ("{}", "[1]", "junk", "[" * 100_000):
+        html._handle_msg({"action": "sides", "value": nothing})
+    assert heard == []
+    html._handle_msg({"action": "sides", "value": '{"older": "3"}'})
+    assert heard == [{"older": "3"}]
 
 
 def test_times_of_a_column_can_be_shown_by_another_clock() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import unescape
+from typing import Any
 
 import pytest
 
@@ -18,12 +19,12 @@ from widgets.ui.place_links import LONGEST_ADDRESS, PlaceLinks
         ({"where": "a = 1", "rows": "hidden=" + "c" * 3_000}, {"where": "a = 1", "rows": ""}),
         ({"where": "a = 1", "answers": "where=" + "c" * 9_000}, {"where": "a = 1", "answers": ""}),
         ({"where": "a" * 3_000, "files": "text=b"}, {"where": "", "files": ""}),
-        ({"other": "/" + "o" * 3_000, "file": "a"}, {"other": "", "file": ""}),
+        ({"other": "/" + "o" * 3_000, "older": 3}, {"other": "", "older": None}),
     ],
     ids=["short", "a long list", "a long form", "a long condition", "a long place"],
 )
 def test_a_link_that_would_be_too_long_gives_up_lists_before_what_it_is_about(
-    chosen: dict[str, str], kept: dict[str, str]
+    chosen: dict[str, Any], kept: dict[str, Any]
 ) -> None:
     state = PageState(table="t", version=1, **chosen)
     link = str(PlaceLinks(state, has_address=True).view("log", html("Log")))

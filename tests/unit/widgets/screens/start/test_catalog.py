@@ -324,6 +324,7 @@ class Placed:
     """A table as far as its place matters."""
 
     shown: str
+    name: str
 
 
 @pytest.mark.parametrize(
@@ -337,6 +338,7 @@ class Placed:
         (["s3://one/a", "s3://other/a"], "", True),
         (["s3://one/a", "/lake/a"], "", True),
         (["/lake/a"], "/lake/", False),
+        (["/lake/a/"], "/lake/", False),
         (["a"], "", True),
         ([], "", True),
     ],
@@ -344,6 +346,11 @@ class Placed:
 def test_places_are_told_where_they_say_more_than_the_names(
     places: list[str], folder: str, *, told: bool
 ) -> None:
-    rows = [Placed(place) for place in places]
+    rows = [Placed(place, place.rstrip("/").rpartition("/")[2]) for place in places]
     assert shared_folder(rows) == folder
     assert (columns_below(folder, rows)[-1].key == "place") is told
+
+
+def test_places_are_told_where_a_catalog_has_other_names() -> None:
+    rows = [Placed("/lake/a", "orders"), Placed("/lake/b", "orders")]
+    assert columns_below(shared_folder(rows), rows)[-1].key == "place"
