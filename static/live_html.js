@@ -603,6 +603,9 @@ export function render({model, el, view}) {
   root.addEventListener("focusin", (event) => {
     const row = event.target.closest("tr[data-do]")
     if (row !== null) { rove(row.parentNode, row) }
+    // a number in a field that is sent with others is replaced, not typed into; after the click
+    const field = event.target
+    if (field.matches("[data-together] input[inputmode=numeric]")) { setTimeout(() => field.select()) }
   })
   const offers = () => {
     // beside what is drawn, which would take it away

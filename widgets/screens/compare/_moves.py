@@ -106,7 +106,9 @@ def render_moves(moves: Sequence[PartitionMove]) -> Markup:
     )  # fmt: skip
     scale = format_bytes(most)
     return html(
-        "<h4>By partition</h4>"
+        "<h4>Files by partition</h4>"
+        '<p class="dx-muted">Bytes of files: one that was rewritten is removed and added, with all '
+        "its rows.</p>"
         '<div class="dx-scroll"><table class="dx-moves"><caption>What moved by partition</caption>'
         '<thead><tr><th scope="col">Partition</th>'
         '<th scope="col" class="dx-diverging"><div><span>{}{} removed</span><span>0</span>'

@@ -30,7 +30,7 @@ _SAME_PROTOCOL = "the same protocol"
 
 DASH = "\N{EN DASH}"
 ARROW = " \N{RIGHTWARDS ARROW} "
-SIGNS = {"added": "added", "removed": "removed", "changed": "kept, differs"}
+SIGNS = {"added": "added", "removed": "removed", "changed": "kept with changes"}
 """What became of a file, in words: data files never change, what the log says of them does."""
 _TOLD = {"added": "added", "removed": "removed", "changed": "kept with another vector or entry"}
 _SIGNS_OF_TABLES = {
@@ -296,7 +296,7 @@ def compare_figures(
         added, removed = format_count(files.count("added")), format_count(files.count("removed"))
         figures = [
             KeyFigure(name="Files", value=f"+{added} \N{MINUS SIGN}{removed}",
-                      remark=f"{format_count(changed)} kept, differ"),
+                      remark=f"{format_count(changed)} kept with changes"),
             KeyFigure(name="Size", value=format_signed_bytes(change),
                       remark=f"+{format_bytes(files.bytes_added)} "
                              f"\N{MINUS SIGN}{format_bytes(files.bytes_removed)}",

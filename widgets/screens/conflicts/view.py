@@ -120,7 +120,7 @@ def _render_recent(asked: _Transaction, found: look.RecentConflicts) -> Markup:
     return html(
         '<div class="dx-head"><p class="dx-lead">{}</p><span class="dx-hint">{}</span>{}</div>'
         '{}<p class="dx-muted">{}</p>{}',
-        visible(found.sentence),
+        _READ_NEWEST + visible(found.sentence) if asked.where else visible(found.sentence),
         "click a line to compare" if number else "",
         EXPORT_BUTTONS if number else NOTHING,
         render_table("Transactions and what they conflict with", OUTLOOK_COLUMNS, rows)
@@ -129,6 +129,11 @@ def _render_recent(asked: _Transaction, found: look.RecentConflicts) -> Markup:
         _tell_bound(number, where=asked.where),
         render_copy_as("conflicts", commands),
     )
+
+
+_READ_NEWEST = html(
+    "A transaction that read the newest version meets no conflict, whatever its condition. "
+)
 
 
 def _tell_bound(number: int, *, where: str) -> str:

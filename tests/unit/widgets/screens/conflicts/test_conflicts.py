@@ -66,6 +66,7 @@ def test_of_the_newest_version_the_commits_before_are_held_against_each_kind(
     assert "Did you mean id?" in page.html
     page.enter(where="id > 4")
     assert "The condition counts for a transaction of yours." in page.html
+    assert "read the newest version meets no conflict, whatever its condition" in page.html
     page.enter(where="id > 5", read="9")
     assert "is not a version of this table: the latest is 1." in page.html
     assert (page.state.version, page.state.where) == (1, "id > 4")
