@@ -138,10 +138,11 @@ def build_timeline(palette: Palette, axis: Axis, measure: Measure = "bytes") -> 
     share_axis(lanes, overview)
     title_axis(overview, axis)
     plots = (size, flow, lanes)
+    # none in the lanes: it would run under the marks of others, and the chosen one is outlined
     cursors = tuple(
         Span(dimension="height", location=0, line_dash="dashed", visible=False, level="underlay",
              line_color=palette.muted, line_width=1)
-        for _ in plots
+        for _ in (size, flow)
     )  # fmt: skip
     ranges = tuple(
         BoxAnnotation(left=0, right=0, visible=False, level="underlay", fill_color=palette.accent,
@@ -149,8 +150,9 @@ def build_timeline(palette: Palette, axis: Axis, measure: Measure = "bytes") -> 
                       handles=shared.handles, **shared.height)
         for _ in plots
     )  # fmt: skip
-    for plot, cursor, chosen in zip(plots, cursors, ranges, strict=True):
+    for plot, chosen in zip(plots, ranges, strict=True):
         plot.add_layout(chosen)
+    for plot, cursor in zip((size, flow), cursors, strict=True):
         plot.add_layout(cursor)
     return Timeline(
         layout=column(*plots, overview, sizing_mode="stretch_width", spacing=0),

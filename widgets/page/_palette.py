@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 
@@ -12,9 +13,10 @@ from widgets.session.asking import Question
 from widgets.session.operations import OPERATIONS, find_operation
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
-from widgets.state import GROUPS, VIEW_TITLES, VIEWS, PageState, parse_version
+from widgets.state import GROUPS, VIEW_TITLES, VIEWS, PageState
 from widgets.text import cut_middle, format_count
 from widgets.ui.copy_as import view_commands
+from widgets.ui.plan_navigation import open_plan_form
 
 SHORTEST = 2
 """Letters from which on columns and files are looked for: one letter names nearly all."""
@@ -52,6 +54,13 @@ _PLANS = (
     ),
     Entry(kind="Plan", label="Undo a commit", action="plan", value="restore", hint="restore"),
 )
+_AROUND_A_VERSION = ("version", "to", "with", "at", "v")
+_WITH_A_VERSION = {
+    "restore": ("Plan", "Restore {}", "restore", 0),
+    "compare": ("View", "Compare {} with the one before", "compare", 1),
+    "open": ("Version", "Open {}", "version", 0),
+}
+"""Words that stand before a version: kind, label, what is done, and the least version for it."""
 _LINK = Entry(kind="Do", label="Copy the link to this place", action="link", hint="URL")
 
 
@@ -79,6 +88,8 @@ class Palette:
         on("latest", lambda _: self._version(str(state.latest)))
         on("step", self._step)
         on("plan", self._plan)
+        on("restore", self._restore)
+        on("compare", self._compare)
         on("column", self._column)
         on("file", self._file)
         on("theme", lambda _: state.param.update(dark=not state.dark))
@@ -120,14 +131,7 @@ class Palette:
 
     def _find(self, text: str) -> None:
         text = text[:LONGEST]
-        version = parse_version(text.lower().removeprefix("version").strip())
-        latest = -1 if self._state.latest is None else self._state.latest
-        found = []
-        if version is not None and version <= latest:
-            label = f"Version {format_count(version)}"
-            found = [
-                Entry(kind="Version", label=label, action="version", value=str(version), first=True)
-            ]
+        found = self._find_version(text)
         self.tools.tell_found(text, found)
         service, at = self._service, self._state.version
         if service is None or at is None or len(text) < SHORTEST:
@@ -142,6 +146,23 @@ class Palette:
 
         self._question.ask(lambda _: find(service, at, text), done, failed)
 
+    def _find_version(self, text: str) -> list[Entry]:
+        """What can be done with the version that `62`, `version 62` or `restore to 62` names."""
+        *words, number = text.lower().split() or [""]
+        version = self._state.find_version(number)
+        asked = [word for word in words if word not in _AROUND_A_VERSION]
+        if version is None or len(asked) > 1:
+            return []
+        named = f"version {format_count(version)}"
+        offered = [("Version", named.capitalize(), "version")] if not asked else []
+        for word, (kind, label, action, least) in _WITH_A_VERSION.items():
+            if asked and word.startswith(asked[0]) and version >= least:
+                offered.append((kind, label.format(named), action))
+        return [
+            Entry(kind=kind, label=label, action=action, value=str(version), first=True)
+            for kind, label, action in offered
+        ]
+
     def _view(self, view: str) -> None:
         if view in VIEWS:
             self._state.view = view
@@ -149,6 +170,16 @@ class Palette:
     def _plan(self, operation: str) -> None:
         if find_operation(operation) is not None:
             self._state.param.update(operation=operation, view="maintenance")
+
+    def _restore(self, text: str) -> None:
+        version = self._state.find_version(text)
+        if version is not None:
+            open_plan_form(self._state, json.dumps(["restore", {"version": str(version)}]))
+
+    def _compare(self, text: str) -> None:
+        version = self._state.find_version(text)
+        if version:
+            self._state.compare(version)
 
     def _version(self, text: str) -> None:
         version = self._state.find_version(text)

@@ -147,9 +147,8 @@ class Reachability:
 
     @property
     def headline(self) -> str:
-        """How far time travel reaches, in one short sentence; in a second one what Delta Spark
-        refuses of it."""
-        return reach_headline(self.ranges, self.windows, self.version, has_listed=self.has_listed)
+        """How far time travel reaches, and how far in Delta Spark, in one short sentence."""
+        return reach_headline(self.ranges, self.version, has_listed=self.has_listed)
 
     @property
     def sentence(self) -> str:

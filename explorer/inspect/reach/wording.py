@@ -78,24 +78,29 @@ def travel_sentence(ranges: pa.Table, windows: pa.Table, latest: int, *, has_lis
 
 def spark_sentence(ranges: pa.Table, windows: pa.Table) -> str:
     """What Delta Spark refuses though nothing is missing, and why; empty where that is nothing."""
+    clause = _spark_clause(ranges)
+    window = windows.select(["value", "source"]).to_pylist()[0]
+    return clause and (
+        f"{clause}, because of delta.deletedFileRetentionDuration "
+        f"({window['value']}, {window['source']})."
+    )
+
+
+def _spark_clause(ranges: pa.Table) -> str:
     rows = ranges.select(["what", "first", "last", "state", "spark_refuses"]).to_pylist()
     left = [row for row in rows if row["what"] == "time travel" and row["state"] in _LEFT]
     if not any(row["spark_refuses"] for row in left):
         return ""
     read = joined_ranges((row["first"], row["last"]) for row in left if not row["spark_refuses"])
     which = f"only {versions_in_words(read)}" if read else "none of them"
-    window = windows.select(["value", "source"]).to_pylist()[0]
-    return (
-        f"Delta Spark 4.1 and newer reads {which}, because of "
-        f"delta.deletedFileRetentionDuration ({window['value']}, {window['source']})."
-    )
+    return f"Delta Spark 4.1 and newer reads {which}"
 
 
-def reach_headline(ranges: pa.Table, windows: pa.Table, latest: int, *, has_listed: bool) -> str:
-    """Which versions can be read, in one short sentence without the reasons, and a second one
-    about those that Delta Spark refuses."""
+def reach_headline(ranges: pa.Table, latest: int, *, has_listed: bool) -> str:
+    """Which versions can be read, and which of them Delta Spark reads, in one short sentence
+    without the reasons."""
     found = _states_of(ranges, "time travel")
-    spark = spark_sentence(ranges, windows)
+    spark = _spark_clause(ranges)
     risky = found.get(READABLE_UNPROTECTED, [])
     safe = _joined(found, (PROMISED, READABLE))
     lost = _joined(found, (*GONE, REFUSED))
@@ -120,7 +125,9 @@ def reach_headline(ranges: pa.Table, windows: pa.Table, latest: int, *, has_list
         text = "No version can be read"
     if (safe or risky) and not has_listed:
         text = f"by the log {text}"
-    return " ".join(part for part in (f"{_first_letter(text)}." if text else "", spark) if part)
+    if spark:
+        text += f", but {spark}" if len(parts) == 1 and not risky else f"; {spark}"
+    return f"{_first_letter(text)}." if text else ""
 
 
 def until_in_words(

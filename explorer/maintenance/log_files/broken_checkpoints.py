@@ -157,8 +157,8 @@ def judge_lost(lost: Sequence[Lost]) -> Verdict:
         guard="reach",
         outcome="warn",
         message=f"Only the broken file is left of {ranges(lost)}.",
-        remedy="Restore the file or its commits from a backup; or type the table's name and give "
-        "a reason.",
+        remedy="Restore the file or its commits from a backup; or approve it with the table's "
+        "name and a reason.",
         asks_for_name=True,
         asks_for_reason=True,
     )

@@ -253,7 +253,7 @@ def _judge_retention(
         guard="retention",
         outcome="warn",
         message=f"{text}.",
-        remedy="Type the table's name and give a reason, or keep the log longer.",
+        remedy="Keep the log longer, or approve it with the table's name and a reason.",
         asks_for_name=True,
         asks_for_reason=True,
     )
@@ -270,7 +270,7 @@ def _judge_property(context: PlanningContext) -> Verdict:
         guard="cleanup",
         outcome="warn",
         message="The table turns log cleanup off (delta.enableExpiredLogCleanup).",
-        remedy="Type the table's name and give a reason, or leave the log as it is.",
+        remedy="Leave the log as it is, or approve it with the table's name and a reason.",
         asks_for_name=True,
         asks_for_reason=True,
     )

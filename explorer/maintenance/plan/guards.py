@@ -157,7 +157,7 @@ def judge_retention(
         outcome="warn",
         message=f"{text}, less than {in_words(floor)}: running queries, and writers that have "
         "not committed yet, may lose files.",
-        remedy="Type the table's name and give a reason, or keep files longer.",
+        remedy="Keep files longer, or approve it with the table's name and a reason.",
         asks_for_name=True,
         asks_for_reason=True,
     )

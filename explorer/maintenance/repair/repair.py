@@ -197,7 +197,7 @@ def _judge_rows(lost: str) -> Verdict:
         guard="rows",
         outcome="warn",
         message=f"The table loses {lost} of the missing files.",
-        remedy="Restore the files from a backup; or type the table's name and give a reason.",
+        remedy="Restore the files from a backup; or approve it with the table's name and a reason.",
         asks_for_name=True,
         asks_for_reason=True,
     )

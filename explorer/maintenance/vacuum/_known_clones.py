@@ -123,8 +123,8 @@ def judge_clones(clones: tuple[KnownClone, ...]) -> tuple[Verdict, ...]:
             guard="clones",
             outcome="warn",
             message=f"{text} Clones whose files are gone cannot be read any more. {beyond}",
-            remedy="Type the table's name and give a reason, or write the rows of the clones to "
-            "tables of their own first.",
+            remedy="Write the rows of the clones to tables of their own first, or approve it with "
+            "the table's name and a reason.",
             asks_for_name=True,
             asks_for_reason=True,
         ),

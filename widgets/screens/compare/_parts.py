@@ -48,7 +48,7 @@ FILE_COLUMNS = (
     Column(key="partition", label="Partition", mono=True, wide=True),
     Column(key="size", label="Size", align="right"),
     Column(key="rows", label="Rows", align="right"),
-    Column(key="hidden", label="Deleted rows", align="right"),
+    Column(key="hidden", label="Soft-deleted", align="right"),
     Column(key="changes", label="Differs in", wide=True),
 )
 EXPORTED_FILES = {

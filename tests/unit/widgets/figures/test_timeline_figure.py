@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pyarrow as pa
 import pytest
-from bokeh.models import BoxSelectTool, HoverTool, PanTool
+from bokeh.models import BoxSelectTool, HoverTool, PanTool, Span
 
 from tests.unit.widgets.screens.commits.test_commits import commit, frame, grown
 from widgets.figures._plots import find_ticks
@@ -103,6 +103,9 @@ def test_every_plot_names_its_axes_and_tells_what_lies_under_the_pointer() -> No
 def test_what_marks_the_selection_lies_below_the_marks() -> None:
     plot, _ = drawn(commit(0))
     assert {part.level for part in (*plot.cursors, *plot.ranges)} == {"underlay"}
+    # a line at the selected commit would run under the marks of the other lanes
+    assert [plot.lanes.select({"type": Span}).count(cursor) for cursor in plot.cursors] == [0, 0]
+    assert plot.size.select_one({"type": Span}) is plot.cursors[0]
 
 
 def test_unknown_numbers_are_said_to_be_unknown_and_drawn_hollow() -> None:

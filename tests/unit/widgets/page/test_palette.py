@@ -66,6 +66,23 @@ def test_a_version_is_found_first_and_gone_to(page: Page, text: str, version: in
     assert page.state.version == version
 
 
+def test_a_word_before_a_version_says_what_is_done_with_it(page: Page) -> None:
+    (restore,) = [one for one in found(page, "restore to 42") if one["first"]]
+    assert (restore["kind"], restore["label"]) == ("Plan", "Restore version 42")
+    say(page, restore["action"], restore["value"])
+    assert (page.state.view, page.state.operation) == ("maintenance", "restore")
+    assert "42" in page.state.answers
+    (compare,) = [one for one in found(page, "comp 42") if one["first"]]
+    assert compare["label"] == "Compare version 42 with the one before"
+    say(page, compare["action"], compare["value"])
+    assert (page.state.view, page.state.version, page.state.since) == ("compare", 42, None)
+    for text in ("restore", "restore 60", "compare 0", "who deleted 42", "nonsense 42"):
+        assert not any(one["first"] for one in found(page, text))
+    for action in ("restore", "compare"):
+        say(page, action, "60")
+    assert (page.state.view, page.state.version) == ("compare", 42)
+
+
 def test_versions_that_do_not_exist_are_not_found_nor_gone_to(page: Page) -> None:
     assert [one for one in found(page, "60") if one["kind"] == "Version"] == []
     for typed in ("60", "-1", "x", str(2**70)):
