@@ -138,6 +138,8 @@ def _page_of_a_dark_system(browser: Browser, guard: Guard, address: str) -> tupl
     page.on("websocket", lambda socket: socket.on("framesent", keep))
     page.goto(address)
     expect(page.locator(".dx-page.dx-dark")).to_be_visible()
+    # what keeps the theme comes after what is drawn, and asks for that of the system as it is then
+    expect(page).to_have_title(re.compile("Log"))
     return page, asked
 
 
