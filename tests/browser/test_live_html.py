@@ -40,7 +40,10 @@ def part(browser: Browser) -> Iterator[Page]:
 
 
 def redraw(page: Page, html: str) -> None:
-    page.evaluate("html => window.redraw(html)", html)
+    # a turn later: after a click, what is drawn waits until the end of the button's own turn
+    page.evaluate(
+        "html => new Promise((done) => setTimeout(() => { window.redraw(html); done() }, 0))", html
+    )
 
 
 def heard(page: Page) -> list[dict[str, Any]]:
