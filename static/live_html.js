@@ -518,6 +518,10 @@ export function render({model, el, view}) {
     model.send_msg({action: group.dataset.together, value: JSON.stringify(values)})
   }
 
+  // a number in a field that is sent with others is replaced, not typed into
+  const is_replaced = (field) => field.matches("[data-together] input[inputmode=numeric]")
+  let entered = null
+
   const focused = () => root.getRootNode().activeElement
   const name_of = (element) =>
     element?.dataset?.do === undefined ? null : [element.dataset.do, element.dataset.value, element.dataset.as].join("|")
@@ -603,9 +607,13 @@ export function render({model, el, view}) {
   root.addEventListener("focusin", (event) => {
     const row = event.target.closest("tr[data-do]")
     if (row !== null) { rove(row.parentNode, row) }
-    // a number in a field that is sent with others is replaced, not typed into; after the click
+    if (is_replaced(event.target)) { event.target.select(); entered = event.target }
+  })
+  root.addEventListener("click", (event) => {
+    // the click that led there has put the cursor somewhere into the number, or has selected some
     const field = event.target
-    if (field.matches("[data-together] input[inputmode=numeric]")) { setTimeout(() => field.select()) }
+    if (field === entered && field.selectionStart === field.selectionEnd) { field.select() }
+    entered = null
   })
   const offers = () => {
     // beside what is drawn, which would take it away

@@ -247,7 +247,7 @@ def render_address(address: Address) -> str:
     return "?" + urlencode(parts)
 
 
-FILTERED_BY = ("operation", "engine", "user", "text")
+FILTERED_BY = ("operation", "engine", "user", "effect", "text")
 
 
 def parse_filter(text: str) -> dict[str, str]:

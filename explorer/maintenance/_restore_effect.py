@@ -2,14 +2,15 @@
 (spec: Per-file Statistics, Deletion Vectors).
 
 Whole files that leave or return count with their live rows. A file that both versions have,
-with other vectors, counts with the rows that only one of the two hides. Where files leave and
-others return, rows that were written again in between stand on both sides: then the counts
-are upper bounds, unless the commits in between say that they changed no data.
+with other vectors, counts with the rows that only one of the two hides. Where rows leave and
+others return, those that were written again in between stand on both sides, as those of an UPDATE
+that hid them and wrote them into another file: then the counts are upper bounds, unless the
+commits in between say that they changed no data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -37,6 +38,9 @@ MOST_VECTORS: Final = 10_000
 
 _AT_A_TIME: Final = 256
 _SHOWN: Final = 20
+_LONGEST_NAME: Final = 160
+"""Room for both names of a column."""
+
 _NAMED: Final = 5
 """Commits that are undone and named."""
 
@@ -79,11 +83,13 @@ class RowEffect:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnEffect:
     """Columns, and fields inside them, that the newest schema loses, gets back, and gets with
-    another name or type, by their path; `why_unknown` where a schema cannot be read."""
+    another name or type, by their path then; `renamed` are those with another name, now and then.
+    `why_unknown` where a schema cannot be read."""
 
     removed: tuple[str, ...] = ()
     returned: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
     why_unknown: str = ""
 
     @property
@@ -91,15 +97,22 @@ class ColumnEffect:
         """What happens to columns; empty where nothing does."""
         if self.why_unknown:
             return f"Which columns are removed or return is not known: {self.why_unknown}"
+        other_names = {then for _, then in self.renamed}
+        typed = [name for name in self.changed if name not in other_names]
         parts = [
             f"{_names(names)} {verb if len(names) == 1 else verbs}"
             for names, verb, verbs in (
                 (self.removed, "is removed", "are removed"),
                 (self.returned, "returns", "return"),
-                (self.changed, "is as before", "are as before"),
+                (typed, "has its former type again", "have their former types again"),
             )
             if names
         ]
+        if self.renamed:
+            pairs = _names(
+                [f"{now[:60]} is called {then[:60]} again" for now, then in self.renamed]
+            )
+            parts.append(pairs)
         return f"Columns: {'; '.join(parts)}." if parts else ""
 
 
@@ -152,12 +165,14 @@ def find_row_effect(
             returned=None if returned is None else returned + shown,
             why_unknown=_why_uncounted(pa.concat_tables(unknown)),
         )
-    if whole_back.num_rows and whole_gone.num_rows:
-        if removed == returned and _only_rearranged(target, newest, watch):
-            removed = returned = 0
-        else:
-            return RowEffect(removed=removed + hidden, returned=returned + shown, at_most=True)
-    return RowEffect(removed=removed + hidden, returned=returned + shown)
+    both = whole_back.num_rows and whole_gone.num_rows
+    if both and removed == returned and _only_rearranged(target, newest, watch):
+        removed = returned = 0
+    # vectors of the same files alone tell of rows that were never written again
+    has_whole = bool(removed or returned)
+    removed, returned = removed + hidden, returned + shown
+    at_most = has_whole and removed > 0 and returned > 0
+    return RowEffect(removed=removed, returned=returned, at_most=at_most)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,10 +221,16 @@ def find_column_effect(newest: Snapshot, target: Snapshot) -> ColumnEffect:
         found = (change.path_before or change.path for change in changes if change.kind in kinds)
         return tuple(dict.fromkeys(found))
 
+    renamed = {
+        (change.path, change.path_before): None
+        for change in changes
+        if change.kind == "renamed" and change.path_before
+    }
     return ColumnEffect(
         removed=named("added"),
         returned=named("dropped"),
         changed=named("renamed", "widened", "type"),
+        renamed=tuple(renamed),
     )
 
 
@@ -224,7 +245,7 @@ def judge_rows(moves: RowEffect, newest: int) -> Verdict:
         guard="rows",
         outcome="warn",
         message=f"{known} of version {newest} will no longer be in the table.",
-        remedy=f"Version {newest} can be restored as long as its files are kept.",
+        remedy="",  # the summary says how long the way back is open
         asks_for_name=True,
     )
 
@@ -333,8 +354,8 @@ def _only_rearranged(target: Snapshot, newest: Snapshot, watch: Watch) -> bool:
     return not len(removed) or bool(pc.all(pc.is_in(removed, value_set=had)).as_py())
 
 
-def _names(names: tuple[str, ...]) -> str:
-    shown = ", ".join(name[:60] for name in names[:_SHOWN])
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(name[:_LONGEST_NAME] for name in names[:_SHOWN])
     more = len(names) - _SHOWN
     return f"{shown} and {more:,} more" if more > 0 else shown
 

@@ -326,7 +326,7 @@ _RULES: Final = (
     ),
     _Rule(
         name="concurrent append",
-        reason="It added rows that this operation did not see.",
+        reason="It added files, or other deletion vectors, that this operation did not see.",
         overlap=_rows_added,
     ),
     _Rule(

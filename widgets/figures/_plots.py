@@ -52,6 +52,14 @@ const text = Number.isInteger(value) ? String(value) : value.toFixed(1)
 return text.replace("-", "\N{MINUS SIGN}") + " " + units[unit]
 """
 
+_COUNTS_JS = """
+const units = ["", " k", " m", " b", " t"]
+let value = tick, unit = 0
+while (Math.abs(value) >= 1000 && unit < 4) { value /= 1000; unit += 1 }
+const text = Number.isInteger(value) ? String(value) : value.toFixed(1)
+return text.replace("-", "\N{MINUS SIGN}") + units[unit]
+"""
+
 _DATES = DatetimeTickFormatter(
     milliseconds="%H:%M:%S.%3N",
     seconds="%H:%M:%S",
@@ -194,7 +202,7 @@ def _count_amounts(measure: Measure) -> Mapping[str, Ticker | TickFormatter]:
         return {"ticker": ticker, "formatter": CustomJSTickFormatter(code=_BYTES_JS)}
     return {
         "ticker": BasicTicker(desired_num_ticks=2, num_minor_ticks=0, min_interval=1),
-        "formatter": NumeralTickFormatter(format="0,0.[0] a"),
+        "formatter": CustomJSTickFormatter(code=_COUNTS_JS),
     }
 
 

@@ -1,8 +1,8 @@
-"""Which commits are shown: by operation, engine and user, and by a text in any of them, in the
-condition on rows or in the message.
+"""Which commits are shown: by operation, engine and user, by what they did to rows, and by a
+text in any of the first three, in the condition on rows or in the message.
 
-A filter is a value for each of some `FIELDS`, and a `TEXT`; an empty value stands for what
-is not recorded.
+A filter is a value for each of some `FIELDS`, one of `EFFECTS`, and a `TEXT`; an empty value of a
+field stands for what is not recorded.
 """
 
 from __future__ import annotations
@@ -12,11 +12,16 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow.compute as pc
 
-from explorer.log.plain_arrays import Flags, read_flags
+from explorer.log.plain_arrays import FALSE, Flags, read_flags
 from widgets.figures.commits import Commits
 
 FIELDS = {"operation": "operation", "engine": "engine_info", "user": "user_name"}
 """What is chosen from a list, with its column."""
+
+EFFECT = "effect"
+EFFECTS = {"removed": "Removed or changed rows", "added": "Added or changed rows"}
+"""What commits are chosen by that deleted rows, whatever the operation is called: a MERGE does,
+too. A change counts as both."""
 
 TEXT = "text"
 
@@ -34,6 +39,8 @@ def build_shown(commits: Commits, wanted: Mapping[str, str], version: int | None
         if name in wanted:
             values = pc.fill_null(commits.frame[column], "")
             shown &= read_flags(pc.equal(values, wanted[name]))
+    if (effect := wanted.get(EFFECT, "")) in EFFECTS:
+        shown &= _had_effect(commits, effect)
     text = wanted.get(TEXT, "").strip()
     return shown & _holds(commits, text, version) if text else shown
 
@@ -43,6 +50,18 @@ def list_values(commits: Commits, name: str) -> list[tuple[str, int]]:
     counted = pc.value_counts(pc.fill_null(commits.frame[FIELDS[name]], ""))
     pairs = [(entry["values"], entry["counts"]) for entry in counted.to_pylist()]
     return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:CHOICES]
+
+
+def list_effects(commits: Commits) -> list[tuple[str, int]]:
+    """The effects on rows and how many commits have each."""
+    return [(name, int(np.count_nonzero(_had_effect(commits, name)))) for name in EFFECTS]
+
+
+def _had_effect(commits: Commits, name: str) -> Flags:
+    """Commits that removed rows, or added some; of those that do not say how many, those that
+    removed or added files."""
+    rows, files = (pc.greater(commits.frame[f"{what}_{name}"], 0) for what in ("rows", "files"))
+    return read_flags(pc.fill_null(pc.coalesce(rows, files), FALSE))
 
 
 def _holds(commits: Commits, text: str, version: int | None) -> Flags:

@@ -27,7 +27,7 @@ from widgets.text import (
 from widgets.theme import LANES, Palette
 
 CHECKPOINTS = "CHECKPOINT"
-EVENTS = "CHANGES"
+EVENTS = "METADATA"
 """The lanes of the log's own files, and of what changed the table itself."""
 
 PROTOCOL, SCHEMA, METADATA, RESTORE = "protocol", "schema", "properties", "restore"

@@ -235,13 +235,16 @@ def _fill_live(plot: Timeline, history: History, low: float, high: float) -> Non
 
 
 def _arrange_lanes(plot: Timeline, history: History) -> None:
-    """A lane for each kind that occurs in what is read, so that none comes or goes while one moves
-    through time."""
-    commits = history.commits
-    found = {LANES[int(lane)] for lane in np.unique(commits.lane)}
+    """A lane for each kind that occurs in what is read and the filter lets through, so that none
+    comes or goes while one moves through time."""
+    commits, seen = history.commits, history.seen
+    found = {LANES[int(lane)] for lane in np.unique(commits.lane[seen])}
     factors = [name for name in LANES if name in found]
-    factors += [EVENTS] if any(flags.any() for flags in find_events(commits).values()) else []
-    factors += [CHECKPOINTS] if commits.checkpoint.any() or history.compactions else []
+    events = find_events(commits).values()
+    factors += [EVENTS] if any((flags & seen).any() for flags in events) else []
+    lasts = (commits.position(last) for _, last in history.compactions)
+    compacted = any(at is not None and seen[at] for at in lasts)
+    factors += [CHECKPOINTS] if compacted or (commits.checkpoint & seen).any() else []
     plot.lanes.y_range.factors = factors[::-1]
     plot.lanes.height = _LANE_HEIGHT * len(factors) + 34
 

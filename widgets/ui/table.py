@@ -34,6 +34,7 @@ class Cell:
     """Plain text, escaped when it is drawn. `title` is shown on hover; `lane` puts
     the colour of an operation beside it, `share` (0 to 1) a bar before it, `tone` a colour
     that says the same as the text; `shown` is how the text looks where that is more than text.
+    One that `is_number` stands on the right in a column of other values too.
     One that `is_instant` can be shown by the clock of whoever reads, also among values that stay
     as they are written."""
 
@@ -43,6 +44,7 @@ class Cell:
     muted: bool = False
     share: float | None = None
     tone: str | None = None
+    is_number: bool = False
     is_instant: bool = False
     shown: Markup | None = None
 
@@ -181,7 +183,7 @@ def _render_cell(column: Column, cell: Cell) -> Markup:
         bar = html('<i class="dx-share" style="--share:{:.1%}"></i>', share)
     return html(
         '<td class="{}{}"{}>{}{}{}</td>',
-        _classes(column),
+        _classes(column, is_number=cell.is_number),
         muted,
         title,
         dot,
@@ -190,8 +192,8 @@ def _render_cell(column: Column, cell: Cell) -> Markup:
     )
 
 
-def _classes(column: Column) -> str:
-    names = [f"dx-{column.align}"]
+def _classes(column: Column, *, is_number: bool = False) -> str:
+    names = ["dx-right" if is_number else f"dx-{column.align}"]
     names += ["dx-mono"] if column.mono else []
     names += ["dx-wide"] if column.wide else []
     names += ["dx-wraps"] if column.wraps else []

@@ -118,12 +118,13 @@ def _version(row: Row) -> str:
 
 
 def _change(row: Row) -> str:
-    before, after = row["before"], row["after"]
     if row["kind"] == "unreadable":
         return str(row["meaning"])
-    if before is not None and after is not None:
-        return f"{before} -> {after}"
-    return str(after or before or "")
+    from explorer.inspect.columns.schema_history import (  # noqa: PLC0415  # Arrow
+        sides_in_words,
+    )
+
+    return " -> ".join(sides_in_words(row))
 
 
 def _count(row: Row, name: str) -> str:

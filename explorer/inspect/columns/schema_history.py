@@ -50,6 +50,7 @@ COLUMNS: dict[str, Column] = {
 
 _NAMED_COLUMNS: Final = 20
 _FIRST_KINDS: Final = ("created", "known")
+_ONE_SIDED: Final = frozenset({"added", "dropped", "created", "known", "unreadable"})
 _VERBS: Final = frozenset({"added", "dropped", "renamed", "moved", "widened"})
 _GONE: Final = "The log before this version is gone; what changed in it is not known."
 _UNREAD: Final = "No earlier version has a schema that can be read."
@@ -111,6 +112,16 @@ def schema_history_sentence(frame: pa.Table) -> str:
         why = "that log is gone" if first["meaning"] == _GONE else "no schema there can be read"
         text += f". What was before version {first['version']} is not known: {why}"
     return text + "."
+
+
+def sides_in_words(row: Mapping[str, Any]) -> list[str]:
+    """What differs in a row of `schema_history`, before and after. A field that was added or
+    dropped, and a schema, have one side; of all else the one that was not there is `none`, so that
+    a comment that was taken away does not look like one that was given."""
+    before, after = row["before"], row["after"]
+    if row["kind"] in _ONE_SIDED or (before is None and after is None):
+        return [str(side) for side in (before, after) if side is not None]
+    return ["none" if side is None else str(side) for side in (before, after)]
 
 
 def _counted(kinds: Sequence[str]) -> str:

@@ -212,7 +212,8 @@ def conflict_sentence(found: ConflictCheck) -> str:
         return f"No conflict with the {commits}, {level}."
     total = found.num_conflicts
     first = conflicting_commit_in_words(found.found[0])
-    return f"{first} {count(total, 'conflict')} with the {commits}, {level}."
+    each = ", one for each commit and rule" if total > 1 else ""
+    return f"{first} {count(total, 'conflict')} with the {commits}{each}, {level}."
 
 
 def conflicting_commit_in_words(conflict: Conflict) -> str:

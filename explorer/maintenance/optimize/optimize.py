@@ -200,12 +200,13 @@ def _summary(aim: Aim, groups: Groups, new_files: int, version: int) -> str:
         f"({render_byte_size(sum_of(files.column('size')))})"
     )
     hidden = _hidden_rows(files)
-    gone = f", without {count(hidden, 'deleted row')}," if hidden else ""
+    gone = f", without {count(hidden, 'soft-deleted row')}," if hidden else ""
     order = f", ordered by {', '.join(aim.names)}" if aim.columns else ""
     return (
         f"{what} as about {count(new_files, 'file')}{order}{gone} in "
-        f"{count(groups.num_batches, 'commit')}. No row changes, and nothing is lost: "
-        f"version {version} stays readable until vacuum deletes the old files."
+        f"{count(groups.num_batches, 'commit')}. No {'live ' if hidden else ''}row changes, and "
+        f"nothing is lost until vacuum deletes the old files: "
+        f"version {version} stays readable."
     )
 
 

@@ -47,7 +47,7 @@ def test_json_tells_which_commit_which_rule_and_which_overlap(
     assert first == {
         "version": 1,
         "rule": "concurrent append",
-        "reason": "It added rows that this operation did not see.",
+        "reason": "It added files, or other deletion vectors, that this operation did not see.",
         "overlap": {"kind": "paths", "values": ["high"], "total": 1, "predicate": None},
         "isolation_level": "Serializable",
         "commit": {
@@ -92,8 +92,8 @@ def test_people_see_who_won_and_nothing_that_a_terminal_obeys(
 ) -> None:
     assert run(["conflicts", table, "--read-version", "0", "--limit", "1"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("Conflict with version 1 (WRITE): concurrent append. It added rows")
-    assert "2 conflicts with the 3 commits since version 0" in out
+    assert out.startswith("Conflict with version 1 (WRITE): concurrent append. It added files,")
+    assert "2 conflicts with the 3 commits since version 0, one for each commit and rule" in out
     assert "paths: high" in out
     assert "1 of 2 conflicts; --limit 2 shows all" in out
     assert "\x1b" not in out

@@ -176,7 +176,8 @@ def test_purge_takes_every_file_with_a_vector_and_no_other(lake: Lake) -> None:
     table_of(lake, file("a", **hidden(1)), file("b"), file("c", 2000, **hidden(2)), file("d"))
     plan = plan_of(lake, purge=True)
     assert groups_of(plan) == [["a"], ["c"]]
-    assert "without 3 deleted rows" in plan.summary
+    assert "without 3 soft-deleted rows" in plan.summary
+    assert "No live row changes" in plan.summary
 
 
 def test_batches_are_commits_of_their_own(lake: Lake) -> None:

@@ -126,6 +126,22 @@ def test_rows_written_again_in_between_make_the_counts_upper_bounds(lake: Lake) 
     assert plan.asks_for_name
 
 
+def test_rows_that_a_vector_hid_and_another_file_got_make_the_counts_upper_bounds(
+    lake: Lake,
+) -> None:
+    """An UPDATE with deletion vectors: no file leaves the table, and yet no row is lost."""
+    start(lake, lake.add("a", stats=rows(10)))
+    hidden = lake.add("a", stats=rows(10), deletionVector=hides([1, 2, 3]))
+    written = lake.add("b", stats=rows(3))
+    lake.commit(1, [lake.remove("a", age_days=5), hidden, written], age_days=5)
+    plan = restore(lake)
+    assert moved(plan) == (3, 3, True)
+    assert plan.summary.startswith("At most 3 rows are removed and 3 return")
+    # rows that were only added, and none that return, are counted
+    lake.commit(2, [lake.add("c", stats=rows(4))], age_days=4)
+    assert moved(restore(lake, 1)) == (4, 0, False)
+
+
 def test_undoing_an_optimize_removes_no_row(lake: Lake) -> None:
     start(lake, lake.add("a", stats=rows(10)), lake.add("b", stats=rows(5)))
     moves = {"dataChange": False}
@@ -222,7 +238,9 @@ def test_column_that_was_renamed_and_one_that_was_widened_are_as_before(lake: La
         first = [] if version else [MAPPED]
         body = metadata(schemaString=json.dumps(schema), configuration=conf)
         lake.commit(version, [*first, body], age_days=5)
-    assert restore(lake).effect["columns_changed"] == ["a", "w"]
+    plan = restore(lake)
+    assert plan.effect["columns_changed"] == ["a", "w"]
+    assert "Columns: w has its former type again; b is called a again. " in plan.summary
 
 
 def test_schema_that_cannot_be_read_does_not_stop_the_way_back(lake: Lake) -> None:

@@ -206,12 +206,20 @@ def render_commit_figures(figures: CommitFigures | None) -> Markup:
             figures.files_removed,
             format_new_vectors(figures.deletion_vectors_added),
         ),
-        _render_change("Rows", figures.rows_added, figures.rows_removed),
+        _render_change(
+            "Rows",
+            figures.rows_added,
+            figures.rows_removed,
+            _CHANGED if figures.rows_added and figures.rows_removed else "",
+        ),
         _render_single("Size change", format_signed_bytes(change), format_signed(change)),
         _render_single(
             "Table size after", format_bytes(figures.size_after), format_count(figures.size_after)
         ),
     )
+
+
+_CHANGED = "a changed row counts twice"
 
 
 def _render_change(name: str, added: int | None, removed: int | None, beside: str = "") -> Markup:

@@ -126,7 +126,19 @@ def render_changed_rows(asked: OneCommit, changed: ChangedRows, _: Pages) -> Mar
             _render_table(names, shown, changed.rows),
         )
         + _render_left(len(names))
+        + (_render_way_to_all(asked.version, found.route) if is_cut else NOTHING)
     )
+
+
+def _render_way_to_all(version: int, route: str) -> Markup:
+    """Where the rows are that have no room here."""
+    if route == "change data":
+        way, label = html('data-do="feed" data-value=""'), "All of them in Change feed"
+    elif version > 0:
+        way, label = html('data-do="compare" data-value="previous"'), "More of them in Compare"
+    else:
+        return NOTHING
+    return html('<div class="dx-buttons"><button type="button" {}>{}</button></div>', way, label)
 
 
 def _told(shown: int, *, is_cut: bool, counts: Mapping[str, int] | None) -> str:

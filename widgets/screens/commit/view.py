@@ -69,6 +69,7 @@ class CommitView:
         self._head.on("plan-now", partial(open_plan, self._state))
         for part in (self._head, self._rows.panel):
             part.on("compare", self._compare)
+            part.on("feed", lambda _: self._open_feed())
         self._rows.listen(self._draw)  # a commit need not say how many it removed
         self._state.param.watch(lambda *_: self._select(), ["version", "view"])
         self._history.param.watch(lambda *_: self._select(), ["commits", "live", "reading"])
@@ -95,6 +96,10 @@ class CommitView:
             self._state.compare(self._state.latest, older=self._state.version)
         elif other == "previous":
             self._state.compare(self._state.version)
+
+    def _open_feed(self) -> None:
+        version = self._state.version
+        self._state.param.update(view="feed", older=version, version=version, other="")
 
     def _step(self, by: str) -> None:
         if by in {"-1", "1"}:

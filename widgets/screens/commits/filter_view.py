@@ -6,7 +6,15 @@ from functools import partial
 
 from explorer.log.plain_arrays import Flags
 from widgets.figures.commits import Commits
-from widgets.figures.filters import FIELDS, TEXT, build_shown, list_values
+from widgets.figures.filters import (
+    EFFECT,
+    EFFECTS,
+    FIELDS,
+    TEXT,
+    build_shown,
+    list_effects,
+    list_values,
+)
 from widgets.markup import NOTHING, Markup, esc, html, join
 from widgets.state import HistoryState, PageState, parse_filter, parse_version, render_filter
 from widgets.text import cut, format_count
@@ -15,7 +23,7 @@ from widgets.ui.live_html import LiveHtml
 LONGEST = 500
 """Characters of one part of a filter."""
 
-_LABELS = {"operation": "operations", "engine": "engines", "user": "users"}
+_LABELS = {"operation": "operations", "engine": "engines", "user": "users", EFFECT: "changes"}
 _ANY = "any"
 """What stands for no choice; a choice begins with a mark, so that no value is taken for it."""
 
@@ -37,7 +45,7 @@ class CommitFilter:
         self._state = state
         self._history = history
         self.panel = LiveHtml(margin=0)
-        for name in FIELDS:
+        for name in _LABELS:
             self.panel.on(name, partial(self._choose, name))
         self.panel.on("filter", self._type)
         self.panel.on("clear", lambda _: state.param.update(only=""))
@@ -66,8 +74,11 @@ class CommitFilter:
             ""
             if commits is None
             else join(
-                _render_select(name, list_values(commits, name), wanted.get(name))
-                for name in FIELDS
+                _render_select(name, values, wanted.get(name))
+                for name, values in (
+                    *((name, list_values(commits, name)) for name in FIELDS),
+                    (EFFECT, list_effects(commits)),
+                )
             )
         )
         clear = html('<button type="button" data-do="clear" data-value="">Show all</button>')
@@ -85,11 +96,14 @@ class CommitFilter:
 def _render_select(name: str, values: list[tuple[str, int]], wanted: str | None) -> Markup:
     label = _LABELS[name]
     options = html('<option value="{}">All {}</option>', _ANY, label)
-    if wanted is not None and wanted not in dict(values):
+    # of a field more values are found than there is room for, but there are no other effects
+    if wanted is not None and name != EFFECT and wanted not in dict(values):
         values = [*values, (wanted, 0)]
     for value, count in values:
         chosen = " selected" if value == wanted else ""
-        shown = esc(cut(value, 60) or "not recorded")
+        shown = esc(
+            cut(EFFECTS.get(value, value) if name == EFFECT else value, 60) or "not recorded"
+        )
         options += html(
             '<option value="{}{}"{}>{} ({})</option>',
             _MARK,

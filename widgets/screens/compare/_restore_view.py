@@ -132,7 +132,7 @@ def _render_verdict(verdict: Verdict) -> Markup:
 _COLUMN_MOVES = (
     ("Columns removed", "columns_removed"),
     ("Columns returned", "columns_returned"),
-    ("Columns as before", "columns_changed"),
+    ("Columns changed back", "columns_changed"),
 )
 
 

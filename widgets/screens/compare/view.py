@@ -308,8 +308,8 @@ def _render_pickers(asked: Pair, wrong: str = "") -> Markup:
     )
     return html(
         '<div class="dx-head" data-together="sides" data-of="{}"><h3>Compare</h3>{}{}'
-        '<label class="dx-picker dx-other">of <input type="text" data-do="other" '
-        'data-when="enter" value="{}" placeholder="this table, or the place of another" '
+        '<label class="dx-picker dx-other">of table <input type="text" data-do="other" '
+        'data-when="enter" value="{}" placeholder="this one; or give the place of another" '
         'aria-label="Other table"></label>'
         '<span class="dx-hint">press Enter</span></div>{}',
         asked.service.uri,

@@ -92,12 +92,12 @@ def _writers(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _render_used(answer: EngineAnswer) -> Markup:
-    """The engines that wrote the newest commits, each with its verdicts."""
+    """The engines that wrote commits, the newest first, each with its verdicts."""
     if not answer.used:
         return NOTHING
     items = join(_render_user(row, answer) for row in answer.used[:_MOST])
     return html(
-        '<p class="dx-muted">Wrote the newest commits:</p><ul class="dx-users">{}</ul>', items
+        '<p class="dx-muted">Wrote commits of this table:</p><ul class="dx-users">{}</ul>', items
     )
 
 

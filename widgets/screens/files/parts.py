@@ -182,7 +182,10 @@ def _statistics_rows(
     for name in names[:STATISTICS_SHOWN]:
         bounds = [_value(facts, name) for facts in (lowest, highest)]
         values = [text or "" for text in render_value_times(bounds)] + [_value(nulls, name)]
-        cells = [Cell(text=cut(text, 80), title=cut(text, 500)) for text in values]
+        cells = [
+            Cell(text=cut(text, 80), title=cut(text, 500), is_number=_is_number(facts.get(name)))
+            for text, facts in zip(values, (lowest, highest, nulls), strict=True)
+        ]
         rows.append(Row(cells=[_column_cell(name, columns), *cells]))
     return rows, len(names) - len(rows)
 
@@ -227,6 +230,10 @@ def _value(values: Mapping[FieldNames, object], name: FieldNames) -> str:
         return "\N{EN DASH}"
     value = values[name]
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _vector_text(vector: Mapping[str, Any] | None) -> str | None:

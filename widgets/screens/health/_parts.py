@@ -20,7 +20,7 @@ from widgets.text import (
     format_moment,
     format_time,
 )
-from widgets.ui.bars import Bar, render_bars
+from widgets.ui.bars import Axes, Bar, render_bars
 from widgets.ui.pieces import SEVERITY_TONES, KeyFigure
 from widgets.ui.plan_links import plan_request_of_repair, render_step_link
 from widgets.ui.table import Cell, Column, Row, render_table
@@ -187,10 +187,15 @@ def render_growth(rows: Sequence[Mapping[str, Any]]) -> Markup:
     ]  # fmt: skip
     table = render_table("Bytes of the log that came, by kind", GROWTH_COLUMNS, listed)
     ends = (format_moment(moments[0]), format_moment(moments[-1]))
+    most = max((bar.value for bar in bars), default=0)
+    axes = Axes(
+        across="Came (UTC)", up="Bytes", ticks=((0.0, ends[0]), (1.0, ends[1])),
+        heights=("0 B", format_bytes(int(most))),
+    )  # fmt: skip
     return html(
         "<h4>Bytes of the log that is left, by the time at which they came</h4>"
         "{}"
         "<details><summary>As a table</summary><div>{}</div></details>",
-        render_bars("Bytes of the log over time", bars, *ends),
+        render_bars("Bytes of the log over time", bars, axes=axes),
         table,
     )

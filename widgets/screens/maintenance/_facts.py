@@ -41,6 +41,7 @@ _NAMES = {
     "is_clustering": "Ordered as the table is clustered",
     "drops": "Drops the feature now",
     "truncate_history": "Cuts the history first",
+    "rows_deleted_for_good": "Soft-deleted rows left out",
     "only_used": "Only features that were used",
 }
 _OWN_NAMES = {("clean-log", "retention_ms"): "The log is kept for"}
@@ -58,6 +59,9 @@ _IN_SUMMARY = {
 }
 """What the first sentence says already."""
 
+_AT_MOST = {"rows_removed", "rows_returned"}
+"""Upper bounds where the effect says so."""
+
 _SHOWN = 400
 _LONGEST = 20
 
@@ -69,7 +73,8 @@ def list_facts(plan: Plan) -> list[tuple[str, str]]:
     for source in (plan.parameters, plan.effect):
         for key, value in source.items():
             if key not in _IN_SUMMARY and (shown := _fact(key, value)):
-                pairs.append((_name(plan.operation, key), shown))
+                is_most = plan.effect.get("rows_at_most") and key in _AT_MOST and value
+                pairs.append((_name(plan.operation, key), f"at most {shown}" if is_most else shown))
     return pairs
 
 

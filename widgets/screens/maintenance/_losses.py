@@ -13,6 +13,8 @@ from widgets.text import format_bytes, format_count, format_many
 
 _MOST_RANGES = 20
 _UNKNOWN = "unknown"
+_KEEPS_ROWS = ("vacuum", "clean-log")
+"""What deletes files that no row of the newest version is in, which people ask first."""
 
 
 def list_losses(plan: Plan) -> list[tuple[str, str]]:
@@ -45,6 +47,8 @@ def render_losses(plan: Plan) -> Markup:
 def _rows(plan: Plan) -> str:
     if plan.operation == "repair" and plan.parameters.get("what") == "files":
         return _count_rows(plan.effect.get("rows"))
+    if plan.operation in _KEEPS_ROWS:
+        return f"none of version {format_count(plan.anchor.version)}"
     if plan.operation != "restore":
         return ""
     most = "up to " if plan.effect.get("rows_at_most") else ""

@@ -12,7 +12,7 @@ from explorer.table.counts import count as things
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.overview._ask import TableFacts, ToldCommit
 from widgets.session.tables import Identity, RowFigures
-from widgets.state import VIEW_OF_A_VERSION
+from widgets.state import VIEW_OF_A_VERSION, render_filter
 from widgets.text import (
     UNKNOWN,
     cut,
@@ -58,7 +58,13 @@ def render_commits(commits: Sequence[ToldCommit], links: PlaceLinks, now: dateti
     if not commits:
         return html('<p class="dx-muted">The log has no commit of these versions any more.</p>')
     items = join(_render_commit(commit, links, now) for commit in commits)
-    return html('<ol class="dx-told">{}</ol>', items)
+    to = {"view": VIEW_OF_A_VERSION, "only": _THAT_REMOVED}
+    inner = html("Who removed or changed rows?")
+    removed = links.render("removed", _THAT_REMOVED, inner, to=to)
+    return html('<ol class="dx-told">{}</ol><p class="dx-below">{}</p>', items, removed)
+
+
+_THAT_REMOVED = render_filter({"effect": "removed"})
 
 
 def _render_commit(commit: ToldCommit, links: PlaceLinks, now: datetime) -> Markup:

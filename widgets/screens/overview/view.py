@@ -23,7 +23,7 @@ from widgets.screens.overview._parts import render_advice, render_commits, rende
 from widgets.session.health_word import health_word
 from widgets.session.page_services import PageServices
 from widgets.session.tables import RowFigures, TableService
-from widgets.state import VIEW_OF_A_VERSION, VIEWS, PageState
+from widgets.state import VIEW_OF_A_VERSION, VIEWS, PageState, parse_filter, render_filter
 from widgets.text import format_count
 from widgets.ui.boxes import build_box, build_card, build_stack
 from widgets.ui.copy_as import command_line, python_line, render_copy_as
@@ -61,6 +61,7 @@ class OverviewView:
             facts.live, build_box("dx-pair", build_card(advice.live), build_card(commits.live))
         )
         commits.live.on("commit", self._open_commit)
+        commits.live.on("removed", self._open_removed)
         advice.live.on("files", lambda _: self._ask_files())
         advice.live.on("view", self._go)
         advice.live.on("plan-request", partial(open_plan_form, state))
@@ -83,6 +84,9 @@ class OverviewView:
         version = self._state.find_version(text)
         if version is not None:
             self._state.param.update(version=version, view=VIEW_OF_A_VERSION)
+
+    def _open_removed(self, only: str) -> None:
+        self._state.param.update(view=VIEW_OF_A_VERSION, only=render_filter(parse_filter(only)))
 
     def _go(self, view: str) -> None:
         if view in VIEWS:

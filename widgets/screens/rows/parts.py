@@ -195,7 +195,7 @@ def plain_text(value: Any) -> str:
 
 
 def build_version_row(row: Mapping[str, Any], selected: int | None) -> Row:
-    """One version that changed matching rows; a click selects it."""
+    """One version that changed matching rows; a click leads to its commit."""
     operation, user = row["operation"], row["user_name"]
     counts = [row[name] for name in ("inserted", "updated", "deleted")]
     return Row(

@@ -111,7 +111,7 @@ class RowsView:
         rows.live.on("hide", lambda name: self._arrange(self._columns.toggle(name)))
         rows.live.on("columns", lambda text: self._arrange(self._columns.search(text)))
         rows.live.on("all", lambda _: self._arrange(Columns()))
-        past.live.on("version", self._select)
+        past.live.on("version", self._open_commit)
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
@@ -172,10 +172,10 @@ class RowsView:
         if len(where) <= LONGEST_TEXT:
             self._state.where = where.strip()
 
-    def _select(self, version: str) -> None:
+    def _open_commit(self, version: str) -> None:
         chosen = self._state.find_version(version)
         if chosen is not None:
-            self._state.version = chosen
+            self._state.param.update(version=chosen, view="timeline")
 
     def _render_history(self, asked: _Search, found: _Found, _: Pages) -> Markup:
         history = found.history
@@ -297,7 +297,7 @@ def _render_changes(_: _Search, found: _Found, pages: Pages) -> Markup:
 _CHANGE = ("_change_type", "_commit_version", "_commit_timestamp")
 """What a change says of itself, before the row."""
 
-_PAST = html("<h3>When were such rows written, changed or deleted?</h3>")
+_PAST = html('<h3 class="dx-below">When were such rows written, changed or deleted?</h3>')
 
 
 def _sentence(found: Rows, version: int, where: str, sort: tuple[str, bool] | None = None) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 import explorer.inspect as look
+from explorer.inspect.columns.schema_history import sides_in_words
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.schema._ask import read_schema_changes
 from widgets.session.page_services import PageServices
@@ -84,8 +85,7 @@ def _render(asked: AtVersion, found: pa.Table, pages: Pages) -> Markup:
 def build_change_row(entry: Mapping[str, Any]) -> Row:
     """One change of one field; a click leads to its commit, where the log has it."""
     version, kind = format_count(entry["version"]), str(entry["kind"])
-    sides = [cut(str(entry[side]), 300) for side in ("before", "after") if entry[side] is not None]
-    what = _ARROW.join(sides) or _DASH
+    what = _ARROW.join(cut(side, 300) for side in sides_in_words(entry)) or _DASH
     path, meaning = str(entry["path"]), str(entry["meaning"])
     by = str(entry["user_name"] or entry["operation"] or _DASH)
     place = f"{entry['log_file']}:{entry['line']}" if entry["log_file"] else "by a checkpoint"

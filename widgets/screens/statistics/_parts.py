@@ -91,7 +91,7 @@ def build_coverage_row(entry: Mapping[str, Any], selected: str) -> Row:
                 share=bounded / files if files else None,
                 muted=not bounded,
             ),
-            *map(_bound, render_bounds(entry)),
+            *(_bound(value, str(entry["type"])) for value in render_bounds(entry)),
             _null_count(entry),
         ),
     )
@@ -114,10 +114,11 @@ def _null_count(entry: Mapping[str, Any]) -> Cell:
     )
 
 
-def _bound(value: object) -> Cell:
+def _bound(value: object, kind: str) -> Cell:
     if value is None:
         return Cell(text=DASH, title="no file has one", muted=True)
-    return Cell(text=cut(str(value), 40), title=cut(str(value), 500))
+    is_number = kind.startswith(_NUMBERS)
+    return Cell(text=cut(str(value), 40), title=cut(str(value), 500), is_number=is_number)
 
 
 def render_ranges(column: str, ranges: Any) -> Markup:

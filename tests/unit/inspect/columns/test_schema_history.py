@@ -10,6 +10,7 @@ import pytest
 
 import explorer
 import explorer.inspect as look
+from explorer.inspect.columns.schema_history import sides_in_words
 from explorer.storage.local import LocalStore
 from tests.data_tables import field, mapped, struct
 from tests.tables import PROTOCOL, Action, LogFolder, add, metadata
@@ -83,6 +84,21 @@ def test_each_version_tells_its_fields_and_one_that_repeats_the_schema_is_left_o
     assert (added["log_file"], added["line"]) == ("00000000000000000002.json", 2)
     sentence = look.schema_history_sentence(look.schema_history(explorer.open_table(folder.root)))
     assert sentence == "The schema changed in 3 versions, last in version 5: 1 column dropped."
+
+
+def test_what_was_taken_away_does_not_look_like_what_was_given(folder: LogFolder) -> None:
+    said = field("id", "integer", comment="the key")
+    folder.commit(0, [PROTOCOL, table_of(ID)])
+    folder.commit(1, [table_of(said, NOTE)])
+    folder.commit(2, [table_of(ID)])
+    frame = look.schema_history(explorer.open_table(folder.root))
+    assert [sides_in_words(row) for row in frame.to_pylist()] == [
+        ["the key", "none"],
+        ["string"],
+        ["none", "the key"],
+        ["string"],
+        ["1 column: id"],
+    ]
 
 
 def test_a_rename_under_mapping_is_one_and_the_marks_of_identity_columns_are_none(

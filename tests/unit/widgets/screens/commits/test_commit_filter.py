@@ -18,7 +18,7 @@ from tests.unit.widgets.page.test_explorer_view import Page, shop
 from tests.unit.widgets.screens.commits.test_commits import SCHEMA, commit, frame
 from widgets.figures.cells import Stretch
 from widgets.figures.commits import build_changes, build_range_sums, read_commits
-from widgets.figures.filters import build_shown, list_values
+from widgets.figures.filters import build_shown, list_effects, list_values
 from widgets.figures.marks import EVENTS, build_events, build_log_files, find_events
 from widgets.figures.timeline import (
     History,
@@ -69,6 +69,24 @@ def test_a_filter_lets_through_what_meets_all_of_it(
     wanted: dict[str, str], versions: list[int]
 ) -> None:
     assert WRITES.version[build_shown(WRITES, wanted)].tolist() == versions
+
+
+def test_commits_that_deleted_rows_are_found_whatever_they_are_called() -> None:
+    commits = said(
+        {"version": 0, "operation": "WRITE", "rows_added": 9, "rows_removed": 0},
+        {"version": 1, "operation": "MERGE", "rows_added": 2, "rows_removed": 3},
+        {"version": 2, "operation": "DELETE", "rows_added": 0, "rows_removed": 4},
+        # one that does not say how many rows its files had, one that moved them, one cut off
+        {"version": 3, "operation": "WRITE", "rows_added": 5, "files_removed": 2},
+        {"version": 4, "operation": "OPTIMIZE", "rows_added": 0, "rows_removed": 0,
+         "files_added": 1, "files_removed": 6},
+        {"version": 5},
+    )  # fmt: skip
+    assert list_effects(commits) == [("removed", 3), ("added", 3)]
+    assert commits.version[build_shown(commits, {"effect": "removed"})].tolist() == [1, 2, 3]
+    assert commits.version[build_shown(commits, {"effect": "added"})].tolist() == [0, 1, 3]
+    assert build_shown(commits, {"effect": "eaten"}).all()  # an address may say anything
+    assert render_filter(parse_filter("effect=removed")) == "effect=removed"
 
 
 def test_values_to_choose_from_are_counted_and_the_most_frequent_first() -> None:

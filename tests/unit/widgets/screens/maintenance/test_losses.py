@@ -31,7 +31,12 @@ def losing(plan: Plan, operation: Any, effect: dict[str, Any], **parameters: Any
                 "unreadable_versions": [{"first": 0, "last": 3}, {"first": 6, "last": 6}],
             },
             {},
-            [("Bytes", "2.0 KiB in 2 files"), ("Versions", "0–3, 6"), ("Change feed", "1")],
+            [
+                ("Rows", "none of version 1"),
+                ("Bytes", "2.0 KiB in 2 files"),
+                ("Versions", "0–3, 6"),
+                ("Change feed", "1"),
+            ],
         ),
         (
             "clean-log",
@@ -43,7 +48,12 @@ def losing(plan: Plan, operation: Any, effect: dict[str, Any], **parameters: Any
                 "earliest_version_after": 9,
             },
             {},
-            [("Bytes", "2.0 KiB in 2 files"), ("Versions", "0–8"), ("Change feed", "2–4")],
+            [
+                ("Rows", "none of version 1"),
+                ("Bytes", "2.0 KiB in 2 files"),
+                ("Versions", "0–8"),
+                ("Change feed", "2–4"),
+            ],
         ),
         (
             "set-properties",
@@ -84,6 +94,7 @@ def losing(plan: Plan, operation: Any, effect: dict[str, Any], **parameters: Any
             {"unreadable_versions": [{}], "unreadable_changes": "abc"},
             {},
             [
+                ("Rows", "none of version 1"),
                 ("Bytes", "2.0 KiB in 2 files"),
                 ("Versions", "unknown"),
                 ("Change feed", "unknown"),

@@ -97,13 +97,22 @@ def test_every_link_of_the_page_leads_to_what_is_chosen_now(tmp_path: Path) -> N
     page.state.param.update(version=4, where="id = 7")
     page.state.param.update(file="a.parquet", older=2)
     links = re.findall(r'<a href="([^"]*)" data-do="(\w+)"', page.html)
-    assert {action for _, action in links} == {"version", "view", "commit"}
+    assert {action for _, action in links} == {"version", "view", "commit", "removed"}
     assert 'aria-label="Why: ' in page.html
     for link, action in links:
         found, wrong = parse_address(html.unescape(link))
         assert not wrong
         assert (found.where, found.file, found.older) == ("id = 7", "a.parquet", 2)
         assert found.version == 4 or action != "view"
+
+
+def test_who_removed_rows_is_one_click_away(tmp_path: Path) -> None:
+    page = Page(has_address=True).open(lake(tmp_path).root)
+    (link,) = re.findall(r'<a href="([^"]*)" data-do="removed" data-value="([^"]*)"', page.html)
+    found, _ = parse_address(html.unescape(link[0]))
+    assert (found.view, found.only) == ("timeline", "effect=removed")
+    page.do("removed", html.unescape(link[1]))
+    assert (page.state.view, page.state.only) == ("timeline", "effect=removed")
 
 
 def test_the_files_are_looked_at_when_they_are_asked_for(tmp_path: Path) -> None:

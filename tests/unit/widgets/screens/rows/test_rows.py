@@ -88,8 +88,9 @@ def test_the_history_of_rows_is_searched_on_demand(tmp_path: Path) -> None:
     assert 'data-value="2"' in table
     assert 'data-value="1"' not in table.partition("The changed rows")[0]
     assert "sam" in table
-    page.do("version", "0")
-    assert page.state.version == 0
+    page.do("version", "0")  # to the commit, which shows all of it
+    assert (page.state.version, page.state.view) == (0, "timeline")
+    page.state.view = "rows"
     assert "Versions that changed such rows" in page.html
     page.do("where", "id = 8")
     assert "Versions that changed such rows" not in page.html
