@@ -208,6 +208,15 @@ def find_events(commits: Commits) -> dict[str, Flags]:
     }
 
 
+def find_shapes(commits: Commits) -> list[str]:
+    """The kinds of `find_events` whose shape there is: a commit has that of the first of its."""
+    shapes, taken = [], np.zeros(len(commits.version), dtype=np.bool_)
+    for kind, flags in find_events(commits).items():
+        shapes += [kind] if (flags & ~taken).any() else []
+        taken |= flags
+    return shapes
+
+
 EVENT_PIXELS, LOG_FILE_PIXELS = 9.0, 11.0
 """How wide the marks of these lanes are; shapes that are narrower cannot be told apart."""
 

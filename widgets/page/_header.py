@@ -174,8 +174,10 @@ class HeaderView:
         health = self._state.health
         word = HEALTH_WORDS.get(health, PENDING)
         inner = html(
-            '<i class="dx-dot dx-tone-{}"></i>{}',
+            '<i class="dx-dot dx-tone-{}"></i>{}{}',
             SEVERITY_TONES.get(health, "none"),
+            # notes could be anybody's
+            _OF_HEALTH if health in {"note", "warning", "error"} else NOTHING,
             word,
         )
         said = html(
@@ -214,6 +216,7 @@ class _Known:
     readable: int | None = None
 
 
+_OF_HEALTH = html('<span class="dx-short">Health: </span>')
 _NO_TABLE = html('<div class="dx-line-of-table"><h1>Delta Explorer</h1></div>')
 
 

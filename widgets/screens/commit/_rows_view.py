@@ -214,7 +214,7 @@ def _changed_cell(before: Any, after: Any, *, is_instant: bool) -> Cell:
         return replace(value_cell(after, is_instant=is_instant), muted=True)
     old, new = ("null" if value is None else plain_text(value) for value in (before, after))
     return Cell(
-        text=f"{cut(old, 30)} \N{RIGHTWARDS ARROW} {cut(new, 30)}",
+        text=f"{cut(old, 40)} \N{RIGHTWARDS ARROW} {cut(new, 40)}",
         title=cut(f"{old} \N{RIGHTWARDS ARROW} {new}", 1000),
         tone="window",
         is_instant=is_instant,

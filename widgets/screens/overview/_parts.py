@@ -26,7 +26,7 @@ from widgets.text import (
 )
 from widgets.theme import lane_of
 from widgets.ui.pieces import SEVERITY_TONES, KeyFigure, render_chips, render_key_figures
-from widgets.ui.place_links import PlaceLinks
+from widgets.ui.place_links import CELL_LINK, PlaceLinks
 from widgets.ui.plan_links import render_step_link
 
 PENDING = "\N{HORIZONTAL ELLIPSIS}"
@@ -60,7 +60,7 @@ def render_commits(commits: Sequence[ToldCommit], links: PlaceLinks, now: dateti
     items = join(_render_commit(commit, links, now) for commit in commits)
     to = {"view": VIEW_OF_A_VERSION, "only": _THAT_REMOVED}
     inner = html("Who removed or changed rows?")
-    removed = links.render("removed", _THAT_REMOVED, inner, to=to)
+    removed = links.render("removed", _THAT_REMOVED, inner, to=to, attributes=CELL_LINK)
     return html('<ol class="dx-told">{}</ol><p class="dx-below">{}</p>', items, removed)
 
 

@@ -12,7 +12,7 @@ from explorer.progress import Progress
 from widgets.choices import Choices
 from widgets.figures.cells import ASSUMED_PIXELS
 from widgets.figures.commits import MEASURES, Axis, Commits, Measure
-from widgets.figures.marks import LEGEND, find_events
+from widgets.figures.marks import LEGEND, find_shapes
 from widgets.figures.spare import SPARE
 from widgets.figures.timeline import (
     History,
@@ -403,7 +403,7 @@ class TimelineView:
         commits: Commits | None = self._history.commits
         if commits is None:
             return NOTHING
-        there = [kind for kind, found in find_events(commits).items() if found.any()]
+        there = find_shapes(commits)
         there += ["checkpoint"] if commits.checkpoint.any() else []
         there += ["log compaction"] if self._history.compactions else []
         shapes = join(

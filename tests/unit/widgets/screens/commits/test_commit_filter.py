@@ -19,7 +19,7 @@ from tests.unit.widgets.screens.commits.test_commits import SCHEMA, commit, fram
 from widgets.figures.cells import Stretch
 from widgets.figures.commits import build_changes, build_range_sums, read_commits
 from widgets.figures.filters import build_shown, list_effects, list_values
-from widgets.figures.marks import EVENTS, build_events, build_log_files, find_events
+from widgets.figures.marks import EVENTS, build_events, build_log_files, find_events, find_shapes
 from widgets.figures.timeline import (
     History,
     build_timeline,
@@ -139,6 +139,10 @@ def test_schema_changes_are_told_from_other_metadata() -> None:
         kind: commits.version[chosen].tolist() for kind, chosen in find_events(commits).items()
     }
     assert found == {"protocol": [0], "schema": [3], "properties": [0, 2], "restore": [4]}
+    assert find_shapes(commits) == ["protocol", "schema", "properties", "restore"]
+    # the legend names no shape that the plot does not have
+    first = said(commit(0, has_protocol=True, has_metadata=True, schema_fingerprint="a"))
+    assert find_shapes(first) == ["protocol"]
 
 
 def test_only_changes_by_commits_that_the_filter_lets_through_are_marked() -> None:
