@@ -14,6 +14,8 @@
 // followed by its address where it is to open elsewhere. A details[data-menu] closes once
 // something in it is chosen, or something else is, and not when it is copied.
 //
+// [data-ahead] sends {action: "ahead"} once somebody points at it or comes to it by the keyboard.
+//
 // Rows with [data-do] are gone through by the arrows, or j and k, within their table.
 //
 // What is drawn anew changes the elements that stand there instead of replacing them, and
@@ -521,6 +523,7 @@ export function render({model, el, view}) {
   // a number in a field that is sent with others is replaced, not typed into
   const is_replaced = (field) => field.matches("[data-together] input[inputmode=numeric]")
   let entered = null
+  const ahead = new Set()
 
   const focused = () => root.getRootNode().activeElement
   const name_of = (element) =>
@@ -604,6 +607,14 @@ export function render({model, el, view}) {
     send(element, element.dataset.submit === undefined ? undefined : collect(element.closest("[data-form]")))
   })
   root.addEventListener("scroll", (event) => { if (event.target.matches?.(".dx-scroll")) { tell_more(event.target) } }, true)
+  const look_ahead = (event) => {
+    const link = event.target.closest("[data-ahead]")
+    if (link === null || ahead.has(link.href)) { return }
+    ahead.add(link.href)
+    model.send_msg({action: "ahead", value: link.dataset.ahead})
+  }
+  root.addEventListener("pointerover", look_ahead)
+  root.addEventListener("focusin", look_ahead)
   root.addEventListener("focusin", (event) => {
     const row = event.target.closest("tr[data-do]")
     if (row !== null) { rove(row.parentNode, row) }

@@ -346,6 +346,7 @@ class PageState(param.Parameterized):
         default=None, doc="An operation whose form is to be filled in: its name and answers."
     )
     plans_at_once = param.Boolean(default=False, doc="Whether that operation is planned at once.")
+    ahead = param.Event(doc="Somebody points at the timeline.")
     changes = param.Integer(default=0, doc="How often this page has changed the table.")
     dark = param.Boolean(default=False, doc="Whether the dark theme is on.")
     notice = param.ClassSelector(

@@ -31,7 +31,7 @@ from widgets.screens.reach.view import ReachView
 from widgets.screens.rows.view import RowsView
 from widgets.screens.schema.view import SchemaView
 from widgets.screens.statistics.view import StatisticsView
-from widgets.screens.timeline.view import TimelineView
+from widgets.screens.timeline.view import READ_AHEAD, TimelineView
 from widgets.screens.vectors.view import VectorsView
 from widgets.session.asking import drop_all
 from widgets.session.page_services import PageServices
@@ -125,6 +125,7 @@ class Explorer:
         )
         state.param.watch(lambda *_: self._show_view(), ["view", "table", "opening"])
         state.param.watch(lambda *_: self._read_timeline(), ["view", "table"])
+        state.param.watch(lambda *_: self._read_ahead(), "ahead")
         state.param.watch(lambda *_: self._check_there(), "view")
         state.param.watch(lambda *_: self._paint(), "dark")
         state.param.watch(lambda *_: self._follow_change(), "changes")
@@ -295,9 +296,19 @@ class Explorer:
     def _read_timeline(self) -> None:
         """Read the history of the open table once somebody looks at the timeline."""
         view = BESIDE.get(self._state.view, self._state.view)
-        if self._unread is None or view != VIEW_OF_A_VERSION or self._state.opening:
+        if self._unread is not None and view == VIEW_OF_A_VERSION and not self._state.opening:
+            self._begin_timeline(*self._unread)
+
+    def _read_ahead(self) -> None:
+        """Somebody points at the timeline: a short one is there when they click."""
+        if self._unread is None or self._state.opening:
             return
-        (service, overview), self._unread = self._unread, None
+        if self._unread[1].latest < READ_AHEAD:
+            self._timeline.prepare()
+            self._begin_timeline(*self._unread)
+
+    def _begin_timeline(self, service: TableService, overview: Overview) -> None:
+        self._unread = None
         # also one that was left and comes back
         self._timeline.show(overview, stays=self._timeline.reader.has(service))
         self._commits.show(service)

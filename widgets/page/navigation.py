@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from widgets.markup import NOTHING, Markup, html, join
-from widgets.state import ADDRESSED, BESIDE, GROUPS, VIEWS, PageState
+from widgets.state import ADDRESSED, BESIDE, GROUPS, VIEW_OF_A_VERSION, VIEWS, PageState
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.place_links import PlaceLinks
 
@@ -16,6 +16,7 @@ class Navigation:
         self._links = PlaceLinks(state, has_address=has_address)
         self.panel = LiveHtml(margin=0)
         self.panel.on("view", self._choose)
+        self.panel.on("ahead", lambda _: state.param.trigger("ahead"))
         state.param.watch(lambda *_: self._draw(), list(ADDRESSED))
         self._draw()
 
@@ -38,5 +39,7 @@ class Navigation:
 
     def _render_link(self, view: str, title: str) -> Markup:
         shown = BESIDE.get(self._state.view, self._state.view)
-        current = html(' aria-current="page"') if view == shown else NOTHING
-        return self._links.view(view, html("{}", title), current)
+        attributes = html(' aria-current="page"') if view == shown else NOTHING
+        if view == VIEW_OF_A_VERSION != shown:
+            attributes = html(' data-ahead="{}"', view)
+        return self._links.view(view, html("{}", title), attributes)

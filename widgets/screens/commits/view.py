@@ -14,7 +14,7 @@ from widgets.screens.commits._removed_rows import RemovedRows
 from widgets.screens.commits.filter_view import CommitFilter, read_shown
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
-from widgets.state import HistoryState, PageState, parse_version
+from widgets.state import VIEW_OF_A_VERSION, HistoryState, PageState, parse_version
 from widgets.text import (
     UNKNOWN,
     cut,
@@ -77,6 +77,7 @@ class CommitsView:
         self._table, self.copy_as = LiveHtml(margin=0), LiveHtml(margin=0)
         self._sorted = Choices(state, "commits", lambda _: self._refilter())
         self._removed = RemovedRows(services, history)
+        self._listed: list[dict[str, object]] = []
         self._pages = Pages(self._table, "commits", self._draw)
         # what was chosen is the next stop of the Tab key after its list: commands stand elsewhere
         self.panel = build_card(self._head, self._filter.panel, self._table, place="dx-second")
@@ -86,6 +87,7 @@ class CommitsView:
         history.param.watch(lambda *_: self._draw(), ["commits", "reading"])
         state.param.watch(lambda *_: self._follow(), "version")
         state.param.watch(lambda *_: self._refilter(), "only")
+        state.param.watch(lambda *_: self._count_removed(), "view")
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
@@ -146,7 +148,13 @@ class CommitsView:
         self._table.html = html('{}<div class="dx-commits">{}</div>', pager, table)
         commands = view_commands("timeline", self._state.table, self._state.version or 0)
         self.copy_as.html = render_copy_as("timeline", commands)
-        self._removed.count(entries)
+        self._listed = entries
+        self._count_removed()
+
+    def _count_removed(self) -> None:
+        """Of what somebody looks at."""
+        if self._state.view == VIEW_OF_A_VERSION:
+            self._removed.count(self._listed)
 
     def _chosen(self) -> Export | None:
         commits: Commits | None = self._history.commits

@@ -50,6 +50,11 @@ from widgets.ui.boxes import build_box
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import render_waiting
 
+READ_AHEAD = 1_000
+"""Commits up to which a history is read and its plot built while somebody points at the link: some
+tens of milliseconds, for which they would wait beside all that the browser has to do then. A page
+that nobody points at does without the memory that a plot takes."""
+
 RESIZED_PIXELS = 4
 """A plot that is so little wider or narrower stays as it is drawn."""
 
@@ -71,6 +76,7 @@ class TimelineView:
         self._pixels = ASSUMED_PIXELS
         self._is_of_table = False
         """Whether the commits that are known are those of the table that is shown."""
+        self._is_pointed_at = False
         self._progress: Progress | None = None
         self.reader = HistoryReader(services, history, self._report)
         self._services = services
@@ -94,6 +100,10 @@ class TimelineView:
         self._state.param.watch(lambda *_: self._refill(), "only")
         self._state.param.watch(lambda *_: self._rebuild(), "dark")
         self._state.param.watch(lambda *_: self._come_to_front(), "view")
+
+    def prepare(self) -> None:
+        """Build the plot once the commits are read, as if this view were in front."""
+        self._is_pointed_at = True
 
     def show(self, overview: Overview, *, stays: bool = False) -> None:
         """A table has been opened; one that `stays` is only refreshed."""
@@ -160,7 +170,7 @@ class TimelineView:
         if self._plot is not None and all(event.name == "live" for event in events):
             with in_order():
                 fill_live(self._plot, self._drawn())
-        elif self._plot is not None or self._is_in_front:
+        elif self._plot is not None or self._is_in_front or self._is_pointed_at:
             self._fill()
 
     def _come_to_front(self) -> None:

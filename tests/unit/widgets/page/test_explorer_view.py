@@ -14,6 +14,7 @@ import pytest
 from bokeh.models import ColumnDataSource
 from bokeh.plotting import figure
 
+import widgets.page.explorer
 import widgets.session.work
 from explorer.errors import Problem
 from explorer.inspect import FilesPage
@@ -221,6 +222,26 @@ def test_the_plot_is_drawn_when_somebody_comes_to_see_it(
     page.open(shop(tmp_path / "other", versions=3), view="timeline")
     assert plot.object is not None
     assert "The log has 3 commits." in page.html
+
+
+def test_a_short_timeline_is_built_for_whoever_points_at_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_surprises: None
+) -> None:
+    place = shop(tmp_path, versions=3)
+    page = Page().open(place, view="files")
+    (plot,) = page.explorer._front.select(pn.pane.Bokeh)
+    page.state.param.trigger("ahead")
+    drawn = plot.object
+    assert drawn is not None
+    assert page.state.view == "files"
+    page.state.view = "timeline"
+    assert plot.object is drawn
+    # a longer one is read when somebody looks at it
+    monkeypatch.setattr(widgets.page.explorer, "READ_AHEAD", 2)
+    page = Page().open(place, view="files")
+    page.state.param.trigger("ahead")
+    (plot,) = page.explorer._front.select(pn.pane.Bokeh)
+    assert plot.object is None
 
 
 def read_marks(page: Page) -> tuple[figure, ColumnDataSource]:

@@ -13,10 +13,11 @@ from widgets.ui.place_links import LONGEST_ADDRESS
 def links(navigation: Navigation) -> list[tuple[str, str, bool]]:
     """Of each link its address, its view, and whether it is marked."""
     found = re.findall(
-        r'<a href="([^"]*)" data-do="view" data-value="(\w+)"( aria-current="page")?>',
+        r'<a href="([^"]*)" data-do="view" data-value="(\w+)"'
+        r'( aria-current="page"| data-ahead="timeline")?>',
         navigation.panel.html,
     )
-    return [(html.unescape(address), view, bool(mark)) for address, view, mark in found]
+    return [(html.unescape(address), view, "current" in mark) for address, view, mark in found]
 
 
 def test_each_view_is_a_link_with_the_address_of_what_is_chosen() -> None:
@@ -63,3 +64,15 @@ def test_a_notebook_has_buttons_in_their_place() -> None:
     assert navigation.panel.html.count('data-do="view"') == len(VIEWS)
     for group, _ in GROUPS:
         assert group in navigation.panel.html
+
+
+def test_whoever_points_at_the_timeline_is_told_of_once_it_is_not_in_front() -> None:
+    state = PageState(table="/lake/t", latest=1, version=1, view="log")
+    navigation = Navigation(state, has_address=True)
+    assert 'data-value="timeline" data-ahead="timeline"' in navigation.panel.html
+    asked: list[str] = []
+    state.param.watch(lambda event: asked.append(event.name), "ahead")
+    navigation.panel._handle_msg({"action": "ahead", "value": "timeline"})
+    assert asked == ["ahead"]
+    state.view = "timeline"
+    assert "data-ahead" not in navigation.panel.html
