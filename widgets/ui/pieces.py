@@ -18,7 +18,8 @@ SEVERITY_TONES = {"sound": "good", "note": "none", "warning": "risk", "error": "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyFigure:
-    """One figure with its name above and a remark below; plain text."""
+    """One figure with its name above and a remark below; plain text, but for a remark that is
+    `Markup`."""
 
     name: str
     value: str

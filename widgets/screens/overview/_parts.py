@@ -33,7 +33,9 @@ PENDING = "\N{HORIZONTAL ELLIPSIS}"
 CHIPS = 8
 
 
-def render_facts(facts: TableFacts, version: int, rows: RowFigures | None) -> Markup:
+def render_facts(
+    facts: TableFacts, version: int, rows: RowFigures | None, links: PlaceLinks
+) -> Markup:
     """What the table is; `rows` is None while they are counted."""
     metadata = facts.identity.metadata
     about = metadata.description if metadata else None
@@ -41,7 +43,7 @@ def render_facts(facts: TableFacts, version: int, rows: RowFigures | None) -> Ma
     figures = [
         _version_figure(facts, version),
         *_file_figures(facts),
-        _row_figure(facts, rows),
+        _row_figure(facts, rows, links),
         _log_figure(facts),
     ]
     return html(
@@ -208,7 +210,7 @@ def _file_figures(facts: TableFacts) -> list[KeyFigure]:
     ]
 
 
-def _row_figure(facts: TableFacts, rows: RowFigures | None) -> KeyFigure:
+def _row_figure(facts: TableFacts, rows: RowFigures | None, links: PlaceLinks) -> KeyFigure:
     name = "Rows"
     if facts.figures is None:
         return KeyFigure(name=name, value=UNKNOWN, remark="files not readable")
@@ -221,7 +223,8 @@ def _row_figure(facts: TableFacts, rows: RowFigures | None) -> KeyFigure:
         remark = "soft-deleted rows unknown"
     elif deleted:
         share = format_share(deleted, rows.num_rows + deleted)
-        remark = f"{format_short(deleted)} soft-deleted ({share})"
+        inner = html("{} soft-deleted ({})", format_short(deleted), share)
+        remark = links.view("vectors", inner, CELL_LINK)
     else:
         remark = "none soft-deleted"
     return KeyFigure(

@@ -60,6 +60,7 @@ class OverviewView:
         self.panel = build_stack(
             facts.live, build_box("dx-pair", build_card(advice.live), build_card(commits.live))
         )
+        facts.live.on("view", self._go)
         commits.live.on("commit", self._open_commit)
         commits.live.on("removed", self._open_removed)
         advice.live.on("files", lambda _: self._ask_files())
@@ -101,7 +102,7 @@ class OverviewView:
         is_same = self._rows.question == asked
         has_failed = is_same and self._rows.status in {"failed", "stopped"}
         rows = self._rows.answer if is_same else None
-        return render_facts(facts, asked.version, _NO_ROWS if has_failed else rows)
+        return render_facts(facts, asked.version, _NO_ROWS if has_failed else rows, self._links)
 
     def _render_commits(self, asked: AtVersion, commits: list[ToldCommit], _: object) -> Markup:
         del asked
@@ -142,6 +143,7 @@ _FACTS: Request[AtVersion, TableFacts] = Request(
         stopped="Stopped before the table was read.",
         again="Read the table",
     ),
+    follows=LINKED,
 )
 _ROWS: Request[AtVersion, RowFigures] = Request(
     question=at_version,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import CORPUS
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 from tests.unit.widgets.page.test_explorer_view import Page, no_surprises
 from widgets.state import parse_address
@@ -113,6 +114,14 @@ def test_who_removed_rows_is_one_click_away(tmp_path: Path) -> None:
     assert (found.view, found.only) == ("timeline", "effect=removed")
     page.do("removed", html.unescape(link[1]))
     assert (page.state.view, page.state.only) == ("timeline", "effect=removed")
+
+
+def test_the_soft_deleted_rows_lead_to_what_hides_them() -> None:
+    page = Page(has_address=True).open(CORPUS / "tables" / "kernel-table-with-dv-small")
+    (figure,) = re.findall(r'<a href="([^"]*)"[^>]*>2 soft-deleted', page.html)
+    assert parse_address(html.unescape(figure))[0].view == "vectors"
+    page.do("view", "vectors")
+    assert page.state.view == "vectors"
 
 
 def test_the_files_are_looked_at_when_they_are_asked_for(tmp_path: Path) -> None:
