@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from explorer.inspect.files.row_deletions import HiddenRows, deletion_vectors, hidden_rows
     from explorer.inspect.files.statistics import StatisticsReport, column_statistics
     from explorer.inspect.health.table_health import Health, files_health, log_health
+    from explorer.inspect.layout.one_partition import PartitionLayout, partition_layout
     from explorer.inspect.layout.optimize_history import optimize_effects
     from explorer.inspect.layout.overlap import clustering_depth
     from explorer.inspect.layout.sizes import Layout, file_layout
@@ -82,6 +83,7 @@ _HOMES = {
     "HiddenRows": "files.row_deletions",
     "Layout": "layout.sizes",
     "Losses": "engine_support.lost_engines",
+    "PartitionLayout": "layout.one_partition",
     "Reachability": "reach.reachability",
     "RecentConflicts": "conflicts.recent_commits",
     "RowBlame": "rows.row_blame",
@@ -122,6 +124,7 @@ _HOMES = {
     "log_health": "health.table_health",
     "losses_sentence": "engine_support.lost_engines",
     "optimize_effects": "layout.optimize_history",
+    "partition_layout": "layout.one_partition",
     "reach_by_files": "reach.reachability",
     "reach_by_log": "reach.reachability",
     "recent_conflicts": "conflicts.recent_commits",
@@ -153,6 +156,7 @@ __all__ = [
     "HiddenRows",
     "Layout",
     "Losses",
+    "PartitionLayout",
     "Reachability",
     "RecentConflicts",
     "RowBlame",
@@ -193,6 +197,7 @@ __all__ = [
     "log_health",
     "losses_sentence",
     "optimize_effects",
+    "partition_layout",
     "reach_by_files",
     "reach_by_log",
     "readers_sentence",

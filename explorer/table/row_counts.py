@@ -54,6 +54,15 @@ def live_counts(files: pa.Table) -> pa.ChunkedArray:
     return pc.if_else(possible, pc.subtract(records, hidden), _UNKNOWN)
 
 
+def hidden_counts(files: pa.Table) -> pa.ChunkedArray:
+    """How many rows of each such file its vector hides, 0 without one; null where the log does
+    not say, or says what cannot be."""
+    vectors = files.column("deletion_vector")
+    hidden = pc.if_else(vectors.is_null(), ZERO, pc.struct_field(vectors, "cardinality"))
+    possible = pc.invert(flag_impossible(vectors, files.column("num_records")))
+    return pc.if_else(possible, hidden, _UNKNOWN)
+
+
 def count_live(files: pa.Table) -> int | None:
     """The sum of `live_counts`; None where one of them is not known."""
     counts = live_counts(files)

@@ -19,11 +19,9 @@ from explorer.progress import Cancel, ProgressCallback, Watch, while_working
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.protocol.filenames import render_commit_name
-from explorer.protocol.schema import PrimitiveType
-from explorer.protocol.schema_walk import render_path
 from explorer.scan.facts import question_of
 from explorer.scan.predicate.parse import parse_predicate
-from explorer.scan.predicate.predicate import render_text
+from explorer.scan.predicate.partition_conditions import partition_condition
 from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
@@ -274,21 +272,9 @@ def _partitions(concurrent: ConcurrentCommit) -> Iterator[tuple[tuple[str, str |
 
 def _condition(snapshot: Snapshot, values: dict[str, str | None]) -> str | None:
     mode = column_mapping_mode(snapshot.protocol, snapshot.metadata.configuration)
-    parts = []
-    for column in snapshot.schema.fields:
-        if column.name not in snapshot.metadata.partition_columns:
-            continue
-        path, text = render_path((column.name,)), values.get(physical_name(column, mode))
-        if not text:
-            parts.append(f"{path} IS NULL")
-            continue
-        kind = column.data_type
-        is_plain = isinstance(kind, PrimitiveType) and kind.name in _UNQUOTED
-        parts.append(f"{path} = {text if is_plain else render_text(text)}")
-    return " AND ".join(parts)
-
-
-_UNQUOTED = frozenset({"byte", "short", "integer", "long", "boolean"})
+    fields = snapshot.schema.fields
+    logical = {column.name: values.get(physical_name(column, mode)) for column in fields}
+    return partition_condition(snapshot.schema, snapshot.metadata.partition_columns, logical)
 
 
 def _where(staged: StagedCommit) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -22,9 +22,10 @@ import pyarrow.compute as pc
 from explorer.errors import InvalidArgumentError
 from explorer.inspect.answer import LIMIT, MOMENT, Answer, Parameter
 from explorer.inspect.frame_rows import plain_rows
-from explorer.log.plain_arrays import FALSE, build_array, read_numbers
+from explorer.log.plain_arrays import FALSE, build_array, in_one_piece, read_numbers
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.scan.live_file_reads import read_live_files
+from explorer.scan.statistics.partitions import check_partition, is_in_partition
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 
@@ -37,6 +38,9 @@ COLUMNS = (
     "deletion_vector",
 )
 _SORTABLE = ("path", "size", "modification_time", "num_records", "deleted_rows")
+_Order = tuple[str, str, str, tuple[tuple[str, str | None], ...] | None]
+"""What files are sorted by and in which direction, the text that they have, and the values of the
+partition that they are of."""
 _PARTITION = "partition_values."
 _PAIRS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())]))
 
@@ -71,6 +75,7 @@ def files_page(  # noqa: PLR0913  # a page is offset, limit, order and filter
     sort_by: str = "path",
     descending: bool = False,
     contains: str | None = None,
+    partition: Mapping[str, str | None] | None = None,
     columns: Sequence[str] = COLUMNS,
     progress: ProgressCallback | None = None,
     cancel: Cancel | None = None,
@@ -81,16 +86,21 @@ def files_page(  # noqa: PLR0913  # a page is offset, limit, order and filter
     for, and `num_records` and `stats` of a million files take seconds. `sort_by`
     is `path`, `size`, `modification_time`, `num_records`, `deleted_rows` or
     `partition_values.NAME`; nulls come last. `contains` leaves only files with
-    that text in their path or in a partition value, whatever the case.
+    that text in their path or in a partition value, whatever the case; `partition`,
+    values by logical names, only those of that partition, and raises `InvalidArgumentError`
+    where these are not all of the partition columns.
     """
+    if partition is not None:
+        check_partition(snapshot.metadata.partition_columns, partition)
+    wanted_values = None if partition is None else tuple(sorted(partition.items()))
     files, watch = _FILES.of(snapshot), Watch(progress=progress, cancel=cancel)
     direction = "descending" if descending else "ascending"
     start, wanted = max(offset, 0), None if limit is None else max(limit, 0)
     found = None
-    if not contains and wanted is not None:
+    if not contains and partition is None and wanted is not None:
         found = files.first(sort_by, direction, start + wanted, watch)
     if found is None:
-        order = files.order(sort_by, direction, contains or "", watch)
+        order = files.order((sort_by, direction, contains or "", wanted_values), watch)
         found = _Ordered(positions=order, total=len(order))
     stop = found.total if wanted is None else min(start + wanted, found.total)
     positions = found.positions.slice(start, max(stop - start, 0))
@@ -141,7 +151,7 @@ class _SortedFiles:
         # weakly, or what is kept here would keep its snapshot
         self._snapshot = weakref.ref(snapshot)
         self._columns: dict[str, pa.ChunkedArray] = {}
-        self._orders: OrderedDict[tuple[str, str, str], pa.Array] = OrderedDict()
+        self._orders: OrderedDict[_Order, pa.Array] = OrderedDict()
         self._firsts: dict[tuple[str, str], _Ordered | None] = {}
         self._lock = threading.RLock()
 
@@ -165,12 +175,11 @@ class _SortedFiles:
         finally:
             self._lock.release()
 
-    def order(self, sort_by: str, direction: str, contains: str, watch: Watch) -> pa.Array:
-        """Positions of the files that `contains` leaves, in order."""
-        wanted = (sort_by, direction, contains)
+    def order(self, wanted: _Order, watch: Watch) -> pa.Array:
+        """Positions of the files that the filter leaves, in order."""
         with self._turn(watch):
             if wanted not in self._orders:
-                self._orders[wanted] = self._build_order(*wanted, watch)
+                self._orders[wanted] = self._build_order(wanted, watch)
             self._orders.move_to_end(wanted)
             while len(self._orders) > _MAX_ORDERS:
                 self._orders.popitem(last=False)
@@ -181,7 +190,7 @@ class _SortedFiles:
         of sorting all. None where they are many, or all may as well be sorted."""
         wanted = (sort_by, direction)
         with self._turn(watch):
-            if count > _FIRST or (*wanted, "") in self._orders:
+            if count > _FIRST or (*wanted, "", None) in self._orders:
                 return None
             if wanted not in self._firsts:
                 keys = pa.Table.from_arrays([self._sort_key(sort_by, watch)], ["key"])
@@ -189,9 +198,20 @@ class _SortedFiles:
                 self._firsts[wanted] = _first_of(keys, direction)
             return self._firsts[wanted]
 
-    def _build_order(self, sort_by: str, direction: str, contains: str, watch: Watch) -> pa.Array:
+    def _build_order(self, wanted: _Order, watch: Watch) -> pa.Array:
+        sort_by, direction, contains, partition = wanted
+        if partition is not None:
+            # its files are few: they are sorted, and not all
+            maps = in_one_piece(self.table(["partition_values"], watch).column(0))
+            places = pc.indices_nonzero(is_in_partition(maps, dict(partition)))
+            watch.step(0, None, "Searching the partition")
+            if contains:
+                found = _matches(self.table(["path", "partition_values"], watch), contains)
+                places = places.filter(found.take(places).combine_chunks())
+            keys = pa.Table.from_arrays([self._sort_key(sort_by, watch).take(places)], ["key"])
+            return places.take(pc.sort_indices(keys, sort_keys=[("key", direction)]))
         if contains:
-            everything = self.order(sort_by, direction, "", watch)
+            everything = self.order((sort_by, direction, "", None), watch)
             searched = self.table(["path", "partition_values"], watch)
             watch.step(0, None, "Searching paths")
             return everything.filter(_matches(searched, contains).take(everything))

@@ -3,7 +3,7 @@ Statistics, Partition Value Serialization)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,8 +26,8 @@ from explorer.scan.statistics.column_statistics import (
     read_counted_bounds,
 )
 from explorer.scan.statistics.live_files import READING
-from explorer.scan.statistics.partitions import look_up_values
-from explorer.table.row_counts import PARSED_NUM_RECORDS, live_counts
+from explorer.scan.statistics.partitions import is_in_partition, look_up_values
+from explorer.table.row_counts import PARSED_NUM_RECORDS, hidden_counts, live_counts
 from explorer.table.snapshot import Snapshot
 
 
@@ -111,6 +111,38 @@ def read_layout_files(
     pieces = reduce_live_files(snapshot, [*_SIZES, *partitions], leaves, read, watch, READING)
     table = _joined(snapshot, pieces, kept, ordered)
     return numbered(table, snapshot.metadata.partition_columns)
+
+
+def read_files_of_partition(
+    snapshot: Snapshot, partition: Mapping[str, str | None], watch: Watch
+) -> pa.Table:
+    """The files of one partition, its values by logical names: `size`, `num_rows` (live ones) and
+    `hidden`, the rows that their deletion vectors hide; both null where the log does not say, or
+    says what cannot be. No other file is held."""
+    columns = snapshot.metadata.partition_columns
+    physical = dict(zip(columns, _physical_names(snapshot), strict=True))
+    wanted = {physical[name]: value for name, value in partition.items()}
+
+    def read(files: FileColumns) -> pa.Table:
+        maps = in_one_piece(files.column("partition_values"))
+        kept = files.only(pa.chunked_array([is_in_partition(maps, wanted)]))
+        # statistics are parsed of these files alone
+        records = record_counts(kept.column("stats"), kept.leaves.get(PARSED_NUM_RECORDS))
+        table = kept.table.select(list(_SIZES)).append_column("num_records", records)
+        return pa.table(
+            {
+                "size": table.column("size"),
+                "num_rows": live_counts(table),
+                "hidden": hidden_counts(table),
+            }
+        )
+
+    named = [*_SIZES, "stats", "partition_values"]
+    label = "Reading the files of the partition"
+    pieces = reduce_live_files(snapshot, named, [PARSED_NUM_RECORDS], read, watch, label)
+    if pieces:
+        return pa.concat_tables(pieces)
+    return empty_table(pa.schema([(name, pa.int64()) for name in ("size", "num_rows", "hidden")]))
 
 
 def _partition_columns(snapshot: Snapshot) -> list[str]:

@@ -70,10 +70,12 @@ class Layout:
       (live ones by statistics; null where these do not say);
       small_files, those below the target, and small_bytes; files_after: as many as they
       would fill; files_saved; saved_per_gib: files saved per GiB written again
+    - `partition_columns`, their logical names
     - `target` in bytes and `target_source`; `median` in bytes, None without any file
     """
 
     version: int
+    partition_columns: tuple[str, ...]
     num_files: int
     size_in_bytes: int
     target: int
@@ -133,12 +135,13 @@ def layout_of(snapshot: Snapshot, files: LayoutFiles, target: int | None = None)
     sizes = believed_sizes(files.table)
     return Layout(
         version=snapshot.version,
+        partition_columns=tuple(snapshot.metadata.partition_columns),
         num_files=len(sizes),
         size_in_bytes=int(sizes.sum()),
         target=wanted,
         target_source=source if target is None else "the caller",
         median=int(np.median(sizes)) if len(sizes) else None,
-        sizes=_histogram(sizes),
+        sizes=histogram(sizes),
         partitions=_partitions(files, sizes, wanted),
     )
 
@@ -183,7 +186,7 @@ def small_files(
     files = read_live_files(snapshot, named, watch, "Reading sizes")
     sizes = believed_sizes(files)
     numbers, firsts = partition_numbers(files, columns)
-    num_small, small_bytes, after = _compacted(sizes, numbers, len(firsts), target)
+    num_small, small_bytes, after = compact(sizes, numbers, len(firsts), target)
     worth = num_small > after
     return SmallFiles(
         num_files=len(sizes),
@@ -212,7 +215,7 @@ def compacted_vectors(
     files = read_live_files(snapshot, named, watch, "Reading sizes")
     sizes = believed_sizes(files)
     numbers, firsts = partition_numbers(files, columns)
-    num_small, _, after = _compacted(sizes, numbers, len(firsts), target)
+    num_small, _, after = compact(sizes, numbers, len(firsts), target)
     hides = read_flags(files.column("deletion_vector").is_valid())
     goes = (sizes < target) & (num_small > after)[numbers]
     return int((hides & goes).sum()), int(hides.sum())
@@ -221,7 +224,7 @@ def compacted_vectors(
 def _partitions(files: LayoutFiles, sizes: Numbers, target: int) -> pa.Table:
     numbers, firsts = files.numbers, files.firsts
     count = len(firsts)
-    num_small, small_bytes, after = _compacted(sizes, numbers, count, target)
+    num_small, small_bytes, after = compact(sizes, numbers, count, target)
     saved = num_small - after
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = np.where(saved > 0, saved * _GIB / np.maximum(small_bytes, 1), 0.0)
@@ -245,7 +248,7 @@ def _partitions(files: LayoutFiles, sizes: Numbers, target: int) -> pa.Table:
     )
 
 
-def _compacted(
+def compact(
     sizes: Numbers, numbers: Numbers, count: int, target: int
 ) -> tuple[Numbers, Numbers, Numbers]:
     """Of each partition the number of its small files, their bytes, and as how many they would
@@ -284,7 +287,7 @@ def _sums(numbers: Numbers, sizes: Numbers, count: int) -> Numbers:
     return found
 
 
-def _histogram(sizes: Numbers) -> pa.Table:
+def histogram(sizes: Numbers) -> pa.Table:
     """By powers of two; the first class holds empty files too."""
     classes = np.zeros(len(sizes), np.int64)
     classes[sizes > 1] = np.floor(np.log2(sizes[sizes > 1])).astype(np.int64)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from explorer.protocol.schema import DataType
 from explorer.protocol.schema_walk import render_path
@@ -235,8 +235,11 @@ def _inner(condition: Condition) -> str:
 
 
 def render_text(text: str) -> str:
-    """A text as a literal of SQL."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    """A text as a literal of SQL, in one line: a field of a form has no more."""
+    return "'" + text.translate(_ESCAPED) + "'"
+
+
+_ESCAPED: Final = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\0": "\\0"})
 
 
 def references_of(condition: Condition) -> Iterator[ColumnReference]:

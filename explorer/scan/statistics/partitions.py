@@ -5,16 +5,17 @@ A table has few distinct values: each is parsed once and then looked up.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import DeltaError, Problem
+from explorer.errors import DeltaError, InvalidArgumentError, Problem
 from explorer.log.actions.columns import bool_column, string_scalar
 from explorer.log.partition_arrays import partition_array
-from explorer.log.plain_arrays import FALSE
+from explorer.log.plain_arrays import EMPTY, FALSE
 from explorer.protocol.arrow_types import arrow_type
 from explorer.protocol.schema import DataType, render_type
 from explorer.protocol.values.partition_values import PartitionValue, parse_partition_value
@@ -72,6 +73,33 @@ def facts_of_texts(texts: pa.Array, column: PartitionColumn) -> PartitionFacts:
     return PartitionFacts(
         texts=texts, range=range_of_values(parsed, unreadable), problems=tuple(problems)
     )
+
+
+def check_partition(columns: Sequence[str], values: Mapping[str, str | None]) -> None:
+    """Raise `InvalidArgumentError` where `values` are not of a table's partition columns, all of
+    them and no other."""
+    if columns and values.keys() == set(columns):
+        return
+    named = ", ".join(name[:60] for name in list(columns)[:12])
+    raise InvalidArgumentError(
+        "These values name no partition of the table.",
+        reason=f"It is partitioned by {named}." if named else "It has no partition columns.",
+        remedy="Give one value for each partition column."
+        if named
+        else "Leave the values of a partition out.",
+        spec="Partition Value Serialization",
+    )
+
+
+def is_in_partition(maps: pa.MapArray, values: Mapping[str, str | None]) -> pa.BooleanArray:
+    """Which of the files with these partition values are in the partition of `values`, by the
+    same names; null and the empty string are the same value."""
+    found = bool_column([True] * len(maps)) if not values else None
+    for name, value in values.items():
+        texts = pc.coalesce(look_up_values(maps, name), EMPTY)
+        same = pc.equal(texts, string_scalar(value or ""))
+        found = same if found is None else pc.and_(found, same)
+    return found
 
 
 def look_up_values(maps: pa.MapArray, name: str) -> pa.Array:
