@@ -107,6 +107,7 @@ class Address:
     commits: str = ""
     engines: str = ""
     vectors: str = ""
+    layout: str = ""
     statistics: str = ""
     feed: str = ""
     differences: str = ""
@@ -141,7 +142,8 @@ def name_place(address: Address, called: str = "", *, has_list: bool = False) ->
 
 
 LISTS: Final[Mapping[str, tuple[str, ...]]] = {
-    "files": ("text", "by", "order"),
+    "files": ("text", "partition", "by", "order"),
+    "layout": ("partition",),
     "log": ("text", "by", "order"),
     "timeline": ("measure", "window"),
     "commits": ("by", "order"),
@@ -274,6 +276,23 @@ def render_list(name: str, chosen: Mapping[str, str]) -> str:
     return urlencode([(key, chosen[key]) for key in LISTS[name] if chosen.get(key)])
 
 
+Partition = tuple[tuple[str, str | None], ...]
+"""The values of a partition by the logical names of its columns, as strings of the log; None for
+null."""
+
+
+def parse_partition(text: str) -> Partition:
+    """The values of a partition as they stand in what is chosen of a list, `country=DE&day=`; empty
+    where there are none. Null and the empty text are the same value."""
+    pairs = parse_qsl(text, keep_blank_values=True, errors="replace")
+    return tuple((name, value or None) for name, value in dict(pairs).items())
+
+
+def name_partition(values: Mapping[str, str | None]) -> str:
+    """The same values as they stand there."""
+    return urlencode([(name, value or "") for name, value in values.items()])
+
+
 def is_typed_on(before: str, after: str) -> bool:
     """Whether two query strings differ in what is looked for in one list alone, where something
     was looked for before and still is."""
@@ -318,6 +337,7 @@ class PageState(param.Parameterized):
     commits = param.String(default="", doc="What is chosen of the commits beside `only`.")
     engines = param.String(default="", doc="What is chosen of the engines.")
     vectors = param.String(default="", doc="What is chosen of the deletion vectors.")
+    layout = param.String(default="", doc="Which partition is chosen of the layout.")
     statistics = param.String(default="", doc="What is chosen of the files of a query.")
     feed = param.String(default="", doc="What is chosen of the changed rows.")
     differences = param.String(default="", doc="What is chosen of what differs.")

@@ -77,7 +77,7 @@ def test_the_main_way_is_gone_by_the_keyboard_alone(page: Page, server: Server, 
     expect(page.get_by_text("Commit timeline")).to_be_hidden()  # it is alone here, too
 
 
-@pytest.mark.parametrize("view", ["timeline", "files", "vectors", "engines"])
+@pytest.mark.parametrize("view", ["timeline", "files", "vectors", "layout", "engines"])
 def test_what_was_selected_is_the_next_stop_after_its_list(
     page: Page, server: Server, shop: Path, view: str
 ) -> None:
@@ -85,7 +85,7 @@ def test_what_was_selected_is_the_next_stop_after_its_list(
     page.goto(server.address(table=shop, version=74, view=view))
     following = page.get_by_role("button", name="Next page")
     expect(following).to_be_visible()
-    assert view == "engines" or following.is_enabled()
+    assert view in {"layout", "engines"} or following.is_enabled()
     page.locator("main tr[data-do]").nth(2).focus()
     page.keyboard.press("Enter")
     expect(page.locator("main tr[aria-current]").first).to_be_focused()

@@ -247,6 +247,18 @@ def test_nothing_runs_in_the_details_of_a_file(
     ).to_be_visible()
 
 
+def test_nothing_runs_in_the_details_of_a_partition(
+    evil_page: tuple[Page, Guard], evil_server: Server, table: Path
+) -> None:
+    page, _ = evil_page
+    page.goto(evil_server.address(table=table, version=0, view="layout"))
+    page.locator("tr[data-do=partition]").first.click()
+    expect(page.locator("[data-detail]")).to_be_visible()
+    visible_attack(page)
+    page.get_by_role("link", name="List them").click()
+    expect(page.get_by_text("1\N{EN DASH}3 of 3 files")).to_be_visible()
+
+
 def test_nothing_runs_where_tables_are_chosen(
     evil_page: tuple[Page, Guard], evil_server: Server, table: Path
 ) -> None:

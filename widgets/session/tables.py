@@ -86,7 +86,8 @@ class RowFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileQuery:
-    """Which page of a version's files, in what order."""
+    """Which page of a version's files, in what order; `partition` are the values of the one that
+    they are of."""
 
     version: int
     offset: int = 0
@@ -94,6 +95,7 @@ class FileQuery:
     sort_by: str = "path"
     descending: bool = False
     contains: str | None = None
+    partition: tuple[tuple[str, str | None], ...] | None = None
 
 
 FieldNames = tuple[str, ...]
@@ -357,6 +359,7 @@ class TableService:
             sort_by=query.sort_by,
             descending=query.descending,
             contains=query.contains,
+            partition=None if query.partition is None else dict(query.partition),
             progress=watch.progress,
             cancel=watch.cancel,
         )

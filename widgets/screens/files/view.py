@@ -27,12 +27,21 @@ from widgets.screens.files.parts import (
     build_file_row,
     render_facts,
     render_origin,
+    render_partition,
     render_statistics,
 )
 from widgets.session.page_services import PageServices
 from widgets.session.tables import FileQuery, TableService
-from widgets.state import PageState, parse_list, parse_version, render_list
-from widgets.text import format_count
+from widgets.state import (
+    PageState,
+    Partition,
+    name_partition,
+    parse_list,
+    parse_partition,
+    parse_version,
+    render_list,
+)
+from widgets.text import cut, format_count
 from widgets.ui.boxes import build_card, build_split, close_side, open_side
 from widgets.ui.copy_as import render_copy_as, view_commands
 from widgets.ui.exporting import Export
@@ -86,6 +95,7 @@ class FilesView:
         self._fit_side()
         self._file.listen(self._fit_side)
         self._files.top.on("filter", self._set_filter)
+        self._files.top.on("partition", lambda _: self._list(partition=None))
         table.live.on("page", self._turn)
         table.live.on("sort", self._sort)
         table.live.on("file", self._open)
@@ -173,7 +183,7 @@ class FilesView:
                 rows,
                 sort=(query.sort_by, query.descending),
                 empty="No file matches the filter."
-                if query.contains
+                if query.contains or query.partition
                 else "This version holds no files.",
             ),
         )
@@ -207,10 +217,22 @@ def _render_top(asked: _Files) -> Markup:
         '<div class="dx-head"><h3>Files of version {}</h3>'
         '<input type="search" data-do="filter" aria-label="Filter files" '
         'placeholder="Filter by path or partition value" value="{}">'
-        "{}</div>",
+        "{}</div>{}",
         format_count(asked.query.version),
         asked.query.contains or "",
         EXPORT_BUTTONS,
+        NOTHING if asked.query.partition is None else _render_partition(asked.query.partition),
+    )
+
+
+def _render_partition(partition: Partition) -> Markup:
+    """Which partition the files are of, and a button that lists all."""
+    name = cut(render_partition(dict(partition)), 300)
+    return html(
+        '<p class="dx-muted">Only files of the partition <code>{}</code> '
+        '<button type="button" class="dx-cell-link" data-do="partition" data-value="">'
+        "Show those of all partitions</button></p>",
+        name,
     )
 
 
@@ -222,6 +244,7 @@ def _files(service: TableService, state: PageState) -> _Files | None:
     query = FileQuery(
         version=state.version,
         contains=wanted.get("text", "").strip()[:LONGEST_FILTER] or None,
+        partition=parse_partition(wanted.get("partition", "")) or None,
         sort_by=by,
         descending=descending,
     )
@@ -231,7 +254,8 @@ def _files(service: TableService, state: PageState) -> _Files | None:
 def _render_query(query: FileQuery) -> str:
     """Which files are listed, as it stands in an address; empty for all by their path."""
     sort = name_sort((query.sort_by, query.descending), _FIRST)
-    return render_list("files", {"text": query.contains or "", **sort})
+    partition = name_partition(dict(query.partition or ()))
+    return render_list("files", {"text": query.contains or "", "partition": partition, **sort})
 
 
 def _file(service: TableService, state: PageState) -> OneFile | None:

@@ -11,6 +11,7 @@ from explorer.inspect import Layout
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.files.parts import render_partition
 from widgets.screens.layout._treemap import Area, render_treemap
+from widgets.state import name_partition
 from widgets.text import (
     UNKNOWN,
     cut,
@@ -28,6 +29,8 @@ from widgets.ui.table import Cell, Column, Row, render_table
 DASH = "\N{EN DASH}"
 AREAS = 80
 """Partitions that are drawn one by one; the others are one area."""
+NAMED = 20
+"""Those drawn where the others hold most bytes: each then has room for its name."""
 
 SIZE_COLUMNS = (
     Column(key="from", label="From", align="right"),
@@ -42,7 +45,7 @@ PARTITION_COLUMNS = (
     Column(key="rows", label="Rows", align="right"),
     Column(key="small", label="Small files", align="right"),
     Column(key="small_bytes", label="To rewrite", align="right"),
-    Column(key="after", label="Files after", align="right"),
+    Column(key="after", label="Files after", align="right", wide=True),
     Column(key="saved", label="Files saved", align="right"),
     Column(key="rate", label="Files saved per GiB rewritten", align="right", wide=True),
 )
@@ -59,9 +62,9 @@ EFFECT_COLUMNS = (
     Column(key="files", label="Files", align="right"),
     Column(key="bytes", label="Bytes", align="right"),
     Column(key="mean", label="Mean size", align="right"),
-    Column(key="verdict", label="Verdict"),
+    Column(key="verdict", label="Verdict", wraps=True),
     Column(key="vectors", label="Vectors removed", align="right", wide=True),
-    Column(key="engine", label="By", wide=True),
+    Column(key="engine", label="By", wide=True, wraps=True),
 )
 ARROW = " \N{RIGHTWARDS ARROW} "
 
@@ -96,8 +99,9 @@ def layout_figures(layout: Layout) -> list[KeyFigure]:
     ]  # fmt: skip
 
 
-def render_sizes(rows: Sequence[Mapping[str, Any]], target: int) -> Markup:
-    """Files by size; every class between the least and the greatest has its bar."""
+def render_sizes(rows: Sequence[Mapping[str, Any]], target: int, *, ticks: int = 6) -> Markup:
+    """Files by size; every class between the least and the greatest has its bar, and about so many
+    `ticks` have room below."""
     if not rows:
         return NOTHING
     known = {row["from_bytes"]: row for row in rows}
@@ -137,16 +141,16 @@ def render_sizes(rows: Sequence[Mapping[str, Any]], target: int) -> Markup:
             axes=Axes(
                 across="size of a file",
                 up="files",
-                ticks=_size_ticks(rows[0]["from_bytes"], len(bars)),
+                ticks=_size_ticks(rows[0]["from_bytes"], len(bars), ticks),
             ),
         ),
         table,
     )
 
 
-def _size_ticks(start: int, count: int) -> list[tuple[float, str]]:
+def _size_ticks(start: int, count: int, most: int) -> list[tuple[float, str]]:
     """The bounds of the classes, as many as have room."""
-    every = max(1, -(-count // 6))
+    every = max(1, -(-count // most))
     ticks, bound = [], start
     for at in range(count + 1):
         if at % every == 0 or at == count:
@@ -158,15 +162,39 @@ def _size_ticks(start: int, count: int) -> list[tuple[float, str]]:
 
 
 def render_partition_map(rows: Sequence[Mapping[str, Any]], layout: Layout) -> Markup:
-    """Bytes by partition; the more of them lie in small files, the warmer. The partitions that
-    are not among `rows` are one area."""
-    areas = [_build_area(partition_text(row), row) for row in rows]
+    """Bytes by partition; the more of them lie in small files, the warmer. `rows` are the largest
+    ones; the others are one area as long as they hold less than these.
+
+    Else that area would be nearly all of the map, and leave specks without a name for what can be
+    told apart. Then only the largest are drawn, in proportion among themselves, and words say how
+    much that is of the whole.
+    """
     others = layout.partitions.num_rows - len(rows)
-    if others:
-        everything = {name: pc.sum(layout.partitions.column(name)).as_py() for name in _SUMMED}
-        rest = {name: everything[name] - sum(row[name] for row in rows) for name in _SUMMED}
+    areas = [_build_area(partition_text(row), row) for row in rows]
+    if not others:
+        return render_treemap("Bytes by partition", areas)
+    everything = {name: pc.sum(layout.partitions.column(name)).as_py() for name in _SUMMED}
+    rest = _without(everything, rows)
+    if 2 * rest["bytes"] < everything["bytes"]:
         areas.append(_build_area(format_many(others, "other partition"), rest))
-    return render_treemap("Bytes by partition", areas)
+        return render_treemap("Bytes by partition", areas)
+    largest = rows[:NAMED]
+    others = layout.partitions.num_rows - len(largest)
+    rest = _without(everything, largest)
+    drawn = everything["bytes"] - rest["bytes"]
+    label = f"Bytes of the {format_many(len(largest), 'largest partition')}"
+    return html(
+        '{}<p class="dx-muted">Drawn: the {} by bytes, {} of the table. {}: {}.</p>',
+        render_treemap(label, areas[:NAMED]),
+        format_many(len(largest), "largest partition"),
+        format_share(drawn, everything["bytes"]),
+        format_many(others, "other partition").capitalize(),
+        _tell_bytes(rest),
+    )
+
+
+def _without(everything: Mapping[str, int], rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    return {name: whole - sum(row[name] for row in rows) for name, whole in everything.items()}
 
 
 _SUMMED = ("num_files", "bytes", "small_bytes")
@@ -174,12 +202,15 @@ _SUMMED = ("num_files", "bytes", "small_bytes")
 
 def _build_area(name: str, facts: Mapping[str, Any]) -> Area:
     size, small = facts["bytes"], facts["small_bytes"]
-    return Area(
-        value=size,
-        name=name,
-        note=f"{format_bytes(size)} in {format_many(facts['num_files'], 'file')}, "
-        f"{'all' if small == size else format_share(small, size)} of it in small ones",
-        heat=small / size if size else 0.0,
+    heat = small / size if size else 0.0
+    return Area(value=size, name=name, note=_tell_bytes(facts), heat=heat)
+
+
+def _tell_bytes(facts: Mapping[str, Any]) -> str:
+    size, small = facts["bytes"], facts["small_bytes"]
+    return (
+        f"{format_bytes(size)} in {format_many(facts['num_files'], 'file')}, "
+        f"{'all' if small == size else format_share(small, size)} of it in small ones"
     )
 
 
@@ -188,11 +219,19 @@ def partition_text(row: Mapping[str, Any]) -> str:
     return cut(render_partition(row["partition"]), 200) or "the whole table"
 
 
-def build_partition_row(row: Mapping[str, Any]) -> Row:
-    """One partition, and what putting its small files together gains."""
+def build_partition_row(
+    row: Mapping[str, Any], columns: Sequence[str], selected: Mapping[str, str | None]
+) -> Row:
+    """One partition, and what putting its small files together gains; where the table has partition
+    `columns` it can be opened."""
     name = partition_text(row)
     rate, saved = row["saved_per_gib"], row["files_saved"]
+    held = dict(row["partition"])
+    values = {column: held.get(column) or None for column in columns}
     return Row(
+        action="partition" if columns else None,
+        value=name_partition(values),
+        selected=bool(columns) and values == selected,
         cells=(
             Cell(text=cut(name, 60), title=name),
             Cell(text=format_count(row["num_files"])),

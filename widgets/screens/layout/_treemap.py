@@ -72,7 +72,11 @@ def _render_name(area: Area, place: Rectangle) -> Markup:
     if place.height < 0.16:
         has_room = len(area.name) <= place.width * _CHARACTERS
         return html("<span>{}</span>", area.name) if has_room else NOTHING
-    return html("<span>{}</span><small>{}</small>", cut(area.name, 60), area.note)
+    if place.height < 0.24:
+        return html("<span>{}</span><small>{}</small>", cut(area.name, 60), area.note)
+    # the end of a name tells it from the others: it has a second line
+    wraps = html(' class="dx-wraps"')
+    return html("<span{}>{}</span><small>{}</small>", wraps, cut(area.name, 60), area.note)
 
 
 def build_rectangles(values: Sequence[float]) -> list[Rectangle]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +13,13 @@ from widgets.markup import NOTHING, Markup, html
 from widgets.screens.files.parts import render_partition
 from widgets.screens.layout._ask import (
     FREE_COMMITS,
+    find_partition,
     largest_partitions,
     read_depth,
     read_effects,
     read_layout,
 )
+from widgets.screens.layout._partition_view import PartitionPart, chosen_partition
 from widgets.screens.layout._parts import (
     AREAS,
     DEPTH_COLUMNS,
@@ -34,14 +36,21 @@ from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.text import format_count, visible
-from widgets.ui.boxes import build_card, build_filled_card, build_stack
+from widgets.ui.boxes import (
+    build_card,
+    build_filled_card,
+    build_split,
+    build_stack,
+    close_side,
+    open_side,
+)
 from widgets.ui.copy_as import command_line, python_line, render_copy_as, sql_name
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS, convert
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_key_figures, render_section
 from widgets.ui.records import read_records
-from widgets.ui.table import render_table
+from widgets.ui.table import Row, render_above_list, render_table
 from widgets.ui.view import AtVersion, Offer, Pane, Request, View, Words, at_version
 
 EFFECTS_SHOWN = 200
@@ -61,24 +70,57 @@ class LayoutView:
     def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
         sizes = Pane(_render_layout, head=_render_head)
-        partitions = Pane(_render_partitions, noun="partitions", export=_export_partitions)
+        self._partitions = Pane(
+            self._render_partitions,
+            noun="partitions",
+            start=self._find_chosen,
+            export=_export_partitions,
+        )
+        self._partition = PartitionPart(services, state)
         depth = Pane(_render_depth, head=_DEPTH_HEAD)
         effects = Pane(_render_effects, head=_EFFECTS_HEAD)
         self._views = (
-            View(services, state, "layout", _SIZES, sizes, partitions),
+            View(services, state, "layout", _SIZES, sizes, self._partitions),
             View(services, state, "layout", _DEPTH, depth),
             View(services, state, "layout", _EFFECTS, effects),
         )
+        card = build_filled_card(self._partitions.live)
+        self._split = build_split(card, self._partition.panel)
+        self._partition.panel.param.watch(lambda _: self._fit_side(), "visible")
+        self._views[0].listen(self._fit_split)
+        self._fit_side()
         self.panel = build_stack(
             build_card(sizes.live),
-            *(build_filled_card(pane.live) for pane in (partitions, depth, effects)),
+            self._split,
+            *(build_filled_card(pane.live) for pane in (depth, effects)),
         )
+        self._partitions.live.on("partition", self._partition.choose)
         effects.live.on("version", self._compare)
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
         for view in self._views:
             view.show(service)
+        self._partition.show(service)
+
+    def _fit_side(self) -> None:
+        fit = open_side if self._partition.panel.visible else close_side
+        fit(self._split, self._partition.panel)
+        self._fit_split()
+
+    def _fit_split(self) -> None:
+        """An empty split would leave a gap in the stack."""
+        self._split.visible = bool(self._partitions.live.html) or self._partition.panel.visible
+
+    def _find_chosen(self, _: AtVersion, layout: Layout) -> int:
+        """The row of the chosen partition: the list begins at its page."""
+        return find_partition(layout.partitions, dict(chosen_partition(self._state))) or 0
+
+    def _render_partitions(self, _: AtVersion, layout: Layout, pages: Pages) -> Markup:
+        rows = read_records(layout.partitions.slice(*pages.span(layout.partitions.num_rows)))
+        chosen, columns = dict(chosen_partition(self._state)), layout.partition_columns
+        listed = [build_partition_row(row, columns, chosen) for row in rows]
+        return _render_partitions(layout, listed, pages)
 
     def _compare(self, version: str) -> None:
         chosen = self._state.find_version(version)
@@ -106,7 +148,7 @@ def _render_layout(asked: AtVersion, layout: Layout, _: Pages) -> Markup:
     )
 
 
-def _render_partitions(_: AtVersion, layout: Layout, pages: Pages) -> Markup:
+def _render_partitions(layout: Layout, listed: Sequence[Row], pages: Pages) -> Markup:
     if not layout.num_files:
         return NOTHING
     total = layout.partitions.num_rows
@@ -114,11 +156,11 @@ def _render_partitions(_: AtVersion, layout: Layout, pages: Pages) -> Markup:
     if total > 1:
         largest = read_records(largest_partitions(layout.partitions, AREAS))
         drawn = render_partition_map(largest, layout) + _LEGEND
-    shown = read_records(layout.partitions.slice(*pages.span(total)))
     return html(
         '<div class="dx-head"><h3>Bytes and rows by partition</h3>'
-        '<span class="dx-hint">those first that gain most per byte rewritten</span>'
+        '<span class="dx-hint">those first that gain most per byte rewritten{}</span>'
         "{}</div>{}{}{}{}",
+        "; click one for its files" if layout.partition_columns else "",
         EXPORT_BUTTONS,
         html(
             '<p class="{}">{}</p>',
@@ -128,10 +170,8 @@ def _render_partitions(_: AtVersion, layout: Layout, pages: Pages) -> Markup:
         if layout.partition_verdict
         else NOTHING,
         drawn,
-        render_table(
-            "Partitions, best gain first", PARTITION_COLUMNS, [*map(build_partition_row, shown)]
-        ),
-        pages.render(total),
+        render_above_list(pages.render(total)),
+        render_table("Partitions, best gain first", PARTITION_COLUMNS, listed),
     )
 
 
@@ -156,7 +196,7 @@ def _render_effects(_: _AllCommits, frame: pa.Table, __: Pages) -> Markup:
         "What each OPTIMIZE did, newest first", EFFECT_COLUMNS, rows,
         empty="No OPTIMIZE in the remaining log.",
     )  # fmt: skip
-    return (_CLICK if rows else NOTHING) + table + note
+    return (_CLICK if rows else NOTHING) + html('<div class="dx-effects">{}</div>', table) + note
 
 
 def _export_partitions(_: AtVersion, layout: Layout) -> Export:
@@ -201,6 +241,7 @@ _SIZES: Request[AtVersion, Layout] = Request(
         stopped="Stopped before the sizes of all files were read.",
         again="Read the sizes",
     ),
+    follows=("version", "layout"),
 )
 _DEPTH: Request[AtVersion, pa.Table] = Request(
     question=at_version,

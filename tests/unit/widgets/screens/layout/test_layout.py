@@ -106,6 +106,31 @@ def test_other_partitions_have_the_colour_of_what_they_hold(tmp_path: Path) -> N
     assert "2 other partitions: 1.6 KiB in 3 files, 25.00% of it in small ones" in others
 
 
+def days(folder: Path, number: int) -> LogFolder:
+    """A partition of two files for each of so many days, the later the larger."""
+    log = LogFolder(folder / "days")
+    files = [
+        add(f"{at}-{part}.parquet", size=1000 + at, partitionValues={"part": f"day {at:04}"})
+        for at in range(number)
+        for part in (0, 1)
+    ]
+    log.commit(0, [PROTOCOL, metadata(partitionColumns=["part"]), *files])
+    return log
+
+
+def test_of_many_partitions_the_largest_are_drawn_and_the_others_told(tmp_path: Path) -> None:
+    page = Page().open(days(tmp_path, 300).root, view="layout").html
+    drawn = page.partition('<div class="dx-map"')[2].partition("<p class=")[0]
+    assert drawn.count("<div style=") == 20
+    assert "part=day 0299" in drawn
+    assert "part=day 0279" not in drawn
+    assert "other partition" not in drawn
+    assert (
+        "Drawn: the 20 largest partitions by bytes, 7.48% of the table. 280 other partitions: "
+        "623.2 KiB in 560 files, all of it in small ones." in page
+    )
+
+
 def test_classes_of_sizes_without_files_keep_their_place() -> None:
     rows = [
         {"from_bytes": 0, "below_bytes": 2, "num_files": 1, "bytes": 1},
