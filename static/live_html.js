@@ -14,7 +14,8 @@
 // followed by its address where it is to open elsewhere. A details[data-menu] closes once
 // something in it is chosen, or something else is, and not when it is copied.
 //
-// [data-ahead] sends {action: "ahead"} once somebody points at it or comes to it by the keyboard.
+// [data-ahead] sends {action: "ahead"} when somebody first points at it or comes to it by the keyboard,
+// once for each value.
 //
 // Rows with [data-do] are gone through by the arrows, or j and k, within their table.
 //
@@ -609,8 +610,8 @@ export function render({model, el, view}) {
   root.addEventListener("scroll", (event) => { if (event.target.matches?.(".dx-scroll")) { tell_more(event.target) } }, true)
   const look_ahead = (event) => {
     const link = event.target.closest("[data-ahead]")
-    if (link === null || ahead.has(link.href)) { return }
-    ahead.add(link.href)
+    if (link === null || ahead.has(link.dataset.ahead)) { return }
+    ahead.add(link.dataset.ahead)
     model.send_msg({action: "ahead", value: link.dataset.ahead})
   }
   root.addEventListener("pointerover", look_ahead)

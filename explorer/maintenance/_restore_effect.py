@@ -83,13 +83,14 @@ class RowEffect:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnEffect:
     """Columns, and fields inside them, that the newest schema loses, gets back, and gets with
-    another name or type, by their path then; `renamed` are those with another name, now and then.
-    `why_unknown` where a schema cannot be read."""
+    another name or type, by their path then: of these `renamed` have another name, now and then,
+    and `retyped` another type. `why_unknown` where a schema cannot be read."""
 
     removed: tuple[str, ...] = ()
     returned: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
+    retyped: tuple[str, ...] = ()
     why_unknown: str = ""
 
     @property
@@ -97,14 +98,12 @@ class ColumnEffect:
         """What happens to columns; empty where nothing does."""
         if self.why_unknown:
             return f"Which columns are removed or return is not known: {self.why_unknown}"
-        other_names = {then for _, then in self.renamed}
-        typed = [name for name in self.changed if name not in other_names]
         parts = [
             f"{_names(names)} {verb if len(names) == 1 else verbs}"
             for names, verb, verbs in (
                 (self.removed, "is removed", "are removed"),
                 (self.returned, "returns", "return"),
-                (typed, "has its former type again", "have their former types again"),
+                (self.retyped, "has its former type again", "have their former types again"),
             )
             if names
         ]
@@ -231,6 +230,7 @@ def find_column_effect(newest: Snapshot, target: Snapshot) -> ColumnEffect:
         returned=named("dropped"),
         changed=named("renamed", "widened", "type"),
         renamed=tuple(renamed),
+        retyped=named("widened", "type"),
     )
 
 
@@ -240,7 +240,7 @@ def judge_rows(moves: RowEffect, newest: int) -> Verdict:
         return Verdict(guard="rows", outcome="allow", message="No row is removed.")
     known = "An unknown number of rows"
     if moves.removed is not None:
-        known = f"{'Up to ' if moves.at_most else ''}{count(moves.removed, 'row')}"
+        known = f"{'At most ' if moves.at_most else ''}{count(moves.removed, 'row')}"
     return Verdict(
         guard="rows",
         outcome="warn",

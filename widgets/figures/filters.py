@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.plain_arrays import FALSE, Flags, read_flags
@@ -59,9 +60,15 @@ def list_effects(commits: Commits) -> list[tuple[str, int]]:
 
 def _had_effect(commits: Commits, name: str) -> Flags:
     """Commits that removed rows, or added some; of those that do not say how many, those that
-    removed or added files."""
-    rows, files = (pc.greater(commits.frame[f"{what}_{name}"], 0) for what in ("rows", "files"))
-    return read_flags(pc.fill_null(pc.coalesce(rows, files), FALSE))
+    removed or added files, or hid rows."""
+
+    def some(column: str) -> pa.ChunkedArray:
+        return pc.greater(commits.frame[column], 0)
+
+    may_have = pc.fill_null(some(f"files_{name}"), FALSE)
+    if name == "removed":
+        may_have = pc.or_(may_have, pc.fill_null(some("deletion_vectors_added"), FALSE))
+    return read_flags(pc.coalesce(some(f"rows_{name}"), may_have))
 
 
 def _holds(commits: Commits, text: str, version: int | None) -> Flags:

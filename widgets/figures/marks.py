@@ -208,9 +208,10 @@ def find_events(commits: Commits) -> dict[str, Flags]:
     }
 
 
-def find_shapes(commits: Commits) -> list[str]:
-    """The kinds of `find_events` whose shape there is: a commit has that of the first of its."""
-    shapes, taken = [], np.zeros(len(commits.version), dtype=np.bool_)
+def find_shapes(commits: Commits, seen: Flags) -> list[str]:
+    """The kinds of `find_events` whose shape there is among the commits that are seen: a commit has
+    that of the first of its."""
+    shapes, taken = [], ~seen
     for kind, flags in find_events(commits).items():
         shapes += [kind] if (flags & ~taken).any() else []
         taken |= flags

@@ -125,6 +125,17 @@ class History:
         everything: Flags = np.ones(len(self.commits.version), dtype=np.bool_)
         return everything if self.shown is None else self.shown
 
+    @property
+    def has_checkpoints(self) -> bool:
+        """Whether a commit that the filter lets through has one."""
+        return bool((self.commits.checkpoint & self.seen).any())
+
+    @property
+    def has_compactions(self) -> bool:
+        """Whether one ends with a commit that the filter lets through."""
+        lasts = (self.commits.position(last) for _, last in self.compactions)
+        return any(at is not None and self.seen[at] for at in lasts)
+
 
 def build_timeline(palette: Palette, axis: Axis, measure: Measure = "bytes") -> Timeline:
     """An empty timeline in the colours of `palette`."""
@@ -242,9 +253,7 @@ def _arrange_lanes(plot: Timeline, history: History) -> None:
     factors = [name for name in LANES if name in found]
     events = find_events(commits).values()
     factors += [EVENTS] if any((flags & seen).any() for flags in events) else []
-    lasts = (commits.position(last) for _, last in history.compactions)
-    compacted = any(at is not None and seen[at] for at in lasts)
-    factors += [CHECKPOINTS] if compacted or (commits.checkpoint & seen).any() else []
+    factors += [CHECKPOINTS] if history.has_compactions or history.has_checkpoints else []
     plot.lanes.y_range.factors = factors[::-1]
     plot.lanes.height = _LANE_HEIGHT * len(factors) + 34
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 
@@ -54,6 +55,7 @@ _PLANS = (
     ),
     Entry(kind="Plan", label="Undo a commit", action="plan", value="restore", hint="restore"),
 )
+_VERSION = re.compile("^(?:version|v)(?=[0-9])")
 _AROUND_A_VERSION = ("version", "to", "with", "at", "v")
 _WITH_A_VERSION = {
     "restore": ("Plan", "Restore {}", "restore", 0),
@@ -149,7 +151,7 @@ class Palette:
     def _find_version(self, text: str) -> list[Entry]:
         """What can be done with the version that `62`, `version 62` or `restore to 62` names."""
         *words, number = text.lower().split() or [""]
-        version = self._state.find_version(number)
+        version = self._state.find_version(_VERSION.sub("", number))
         asked = [word for word in words if word not in _AROUND_A_VERSION]
         if version is None or len(asked) > 1:
             return []

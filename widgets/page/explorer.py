@@ -301,16 +301,19 @@ class Explorer:
 
     def _read_ahead(self) -> None:
         """Somebody points at the timeline: a short one is there when they click."""
-        if self._unread is None or self._state.opening:
+        # without a background they would wait for it where they only pass by
+        if self._unread is None or self._state.opening or not self._services.runner.is_background:
             return
         if self._unread[1].latest < READ_AHEAD:
-            self._timeline.prepare()
-            self._begin_timeline(*self._unread)
+            self._begin_timeline(*self._unread, is_ahead=True)
 
-    def _begin_timeline(self, service: TableService, overview: Overview) -> None:
+    def _begin_timeline(
+        self, service: TableService, overview: Overview, *, is_ahead: bool = False
+    ) -> None:
         self._unread = None
         # also one that was left and comes back
-        self._timeline.show(overview, stays=self._timeline.reader.has(service))
+        stays = self._timeline.reader.has(service)
+        self._timeline.show(overview, stays=stays, is_ahead=is_ahead)
         self._commits.show(service)
         self._timeline.reader.start(service)
         if self._amounts is not None:

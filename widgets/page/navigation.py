@@ -17,7 +17,7 @@ class Navigation:
         self.panel = LiveHtml(margin=0)
         self.panel.on("view", self._choose)
         self.panel.on("ahead", lambda _: state.param.trigger("ahead"))
-        state.param.watch(lambda *_: self._draw(), list(ADDRESSED))
+        state.param.watch(lambda *_: self._draw(), [*ADDRESSED, "latest"])
         self._draw()
 
     def _choose(self, view: str) -> None:
@@ -41,5 +41,6 @@ class Navigation:
         shown = BESIDE.get(self._state.view, self._state.view)
         attributes = html(' aria-current="page"') if view == shown else NOTHING
         if view == VIEW_OF_A_VERSION != shown:
-            attributes = html(' data-ahead="{}"', view)
+            # once for each table, and again after a refresh
+            attributes = html(' data-ahead="{} {}"', self._state.table, self._state.latest)
         return self._links.view(view, html("{}", title), attributes)

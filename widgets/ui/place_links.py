@@ -69,6 +69,7 @@ class PlaceLinks:
         search = render_address(address)
         for without in _WITHOUT:
             if len(search) > LONGEST_ADDRESS:
-                address = replace(address, **without)
+                # but for what it leads to
+                address = replace(address, **{k: v for k, v in without.items() if k not in to})
                 search = render_address(address)
         return search or "./"

@@ -116,12 +116,12 @@ def schema_history_sentence(frame: pa.Table) -> str:
 
 def sides_in_words(row: Mapping[str, Any]) -> list[str]:
     """What differs in a row of `schema_history`, before and after. A field that was added or
-    dropped, and a schema, have one side; of all else the one that was not there is `none`, so that
-    a comment that was taken away does not look like one that was given."""
+    dropped, and a schema, have one side; of all else the one that was not there is `(none)`, so
+    that a comment that was taken away does not look like one that was given."""
     before, after = row["before"], row["after"]
     if row["kind"] in _ONE_SIDED or (before is None and after is None):
         return [str(side) for side in (before, after) if side is not None]
-    return ["none" if side is None else str(side) for side in (before, after)]
+    return ["(none)" if side is None else str(side) for side in (before, after)]
 
 
 def _counted(kinds: Sequence[str]) -> str:

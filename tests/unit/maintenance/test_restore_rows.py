@@ -241,6 +241,12 @@ def test_column_that_was_renamed_and_one_that_was_widened_are_as_before(lake: La
     plan = restore(lake)
     assert plan.effect["columns_changed"] == ["a", "w"]
     assert "Columns: w has its former type again; b is called a again. " in plan.summary
+    both = struct(mapped("b", "long", "p", 1), mapped("v", "long", "q", 2))
+    lake.commit(2, [metadata(schemaString=json.dumps(both), configuration=conf)], age_days=4)
+    assert (
+        "Columns: w has its former type again; b is called a again, v is called w again. "
+        in restore(lake).summary
+    )
 
 
 def test_schema_that_cannot_be_read_does_not_stop_the_way_back(lake: Lake) -> None:

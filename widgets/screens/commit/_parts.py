@@ -50,6 +50,7 @@ class CommitFigures:
     size_after: int | None = None
     files_after: int | None = None
     deletion_vectors_added: int | None = None
+    changes_rows: bool = False
 
     @property
     def mean_after(self) -> int | None:
@@ -210,7 +211,7 @@ def render_commit_figures(figures: CommitFigures | None) -> Markup:
             "Rows",
             figures.rows_added,
             figures.rows_removed,
-            _CHANGED if figures.rows_added and figures.rows_removed else "",
+            _CHANGED if figures.changes_rows and figures.rows_added else "",
         ),
         _render_single("Size change", format_signed_bytes(change), format_signed(change)),
         _render_single(

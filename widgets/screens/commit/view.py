@@ -29,6 +29,7 @@ from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
 from widgets.state import BESIDE, HistoryState, PageState
 from widgets.text import format_count
+from widgets.theme import lane_of
 from widgets.ui.boxes import build_card
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import render_problem, render_waiting
@@ -231,6 +232,7 @@ class CommitView:
         return CommitFigures(
             size_after=self._live(version, "bytes"),
             files_after=self._live(version, "files"),
+            changes_rows=lane_of(entry.get("operation")) in {"UPDATE", "MERGE"},
             **known,
         )
 

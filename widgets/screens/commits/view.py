@@ -77,6 +77,7 @@ class CommitsView:
         self._table, self.copy_as = LiveHtml(margin=0), LiveHtml(margin=0)
         self._sorted = Choices(state, "commits", lambda _: self._refilter())
         self._removed = RemovedRows(services, history)
+        self._uri = ""
         self._listed: list[dict[str, object]] = []
         self._pages = Pages(self._table, "commits", self._draw)
         # what was chosen is the next stop of the Tab key after its list: commands stand elsewhere
@@ -91,6 +92,7 @@ class CommitsView:
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
+        self._uri = service.uri
         self._removed.show(service)
 
     def _refilter(self) -> None:
@@ -152,8 +154,8 @@ class CommitsView:
         self._count_removed()
 
     def _count_removed(self) -> None:
-        """Of what somebody looks at."""
-        if self._state.view == VIEW_OF_A_VERSION:
+        """Of what somebody looks at; what is listed may still be of the table before."""
+        if self._state.view == VIEW_OF_A_VERSION and self._state.table == self._uri:
             self._removed.count(self._listed)
 
     def _chosen(self) -> Export | None:

@@ -70,7 +70,7 @@ def render_partition_commands(uri: str, found: look.PartitionLayout) -> Markup:
             uri, f"import explorer.inspect as look\nlook.partition_layout({asked})"
         )
     }
-    if found.condition is not None:
+    if found.condition is not None and found.num_files:
         commands["CLI"] = command_line("optimize", uri, ["--where", found.condition])
         commands["Spark SQL"] = f"OPTIMIZE {sql_name(uri)} WHERE {found.condition}"
     return render_copy_as("partition", commands)

@@ -178,6 +178,8 @@ def render_partition_map(rows: Sequence[Mapping[str, Any]], layout: Layout) -> M
     if 2 * rest["bytes"] < everything["bytes"]:
         areas.append(_build_area(format_many(others, "other partition"), rest))
         return render_treemap("Bytes by partition", areas)
+    if not everything["bytes"]:
+        return NOTHING  # nothing has an area
     largest = rows[:NAMED]
     others = layout.partitions.num_rows - len(largest)
     rest = _without(everything, largest)

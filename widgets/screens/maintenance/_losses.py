@@ -51,7 +51,7 @@ def _rows(plan: Plan) -> str:
         return f"none of version {format_count(plan.anchor.version)}"
     if plan.operation != "restore":
         return ""
-    most = "up to " if plan.effect.get("rows_at_most") else ""
+    most = "at most " if plan.effect.get("rows_at_most") else ""
     rows = _count_rows(plan.effect.get("rows_removed"))
     if rows in {"", _UNKNOWN}:
         return rows

@@ -51,9 +51,9 @@ from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import render_waiting
 
 READ_AHEAD = 1_000
-"""Commits up to which a history is read and its plot built while somebody points at the link: some
-tens of milliseconds, for which they would wait beside all that the browser has to do then. A page
-that nobody points at does without the memory that a plot takes."""
+"""Commits up to which a history is read and its plot built while somebody points at the link, for
+which they would wait beside all that the browser has to do then. A page that nobody points at does
+without the memory that a plot takes."""
 
 RESIZED_PIXELS = 4
 """A plot that is so little wider or narrower stays as it is drawn."""
@@ -76,7 +76,7 @@ class TimelineView:
         self._pixels = ASSUMED_PIXELS
         self._is_of_table = False
         """Whether the commits that are known are those of the table that is shown."""
-        self._is_pointed_at = False
+        self._is_ahead = False
         self._progress: Progress | None = None
         self.reader = HistoryReader(services, history, self._report)
         self._services = services
@@ -101,13 +101,10 @@ class TimelineView:
         self._state.param.watch(lambda *_: self._rebuild(), "dark")
         self._state.param.watch(lambda *_: self._come_to_front(), "view")
 
-    def prepare(self) -> None:
-        """Build the plot once the commits are read, as if this view were in front."""
-        self._is_pointed_at = True
-
-    def show(self, overview: Overview, *, stays: bool = False) -> None:
-        """A table has been opened; one that `stays` is only refreshed."""
-        self._overview = overview
+    def show(self, overview: Overview, *, stays: bool = False, is_ahead: bool = False) -> None:
+        """A table has been opened; one that `stays` is only refreshed. Where somebody is about to
+        look, `is_ahead`, the plot is built as if this view were in front."""
+        self._overview, self._is_ahead = overview, is_ahead
         if not stays:
             self._range, self._plot, self._pane.object = self._window, None, None
             self._is_of_table = False
@@ -170,7 +167,7 @@ class TimelineView:
         if self._plot is not None and all(event.name == "live" for event in events):
             with in_order():
                 fill_live(self._plot, self._drawn())
-        elif self._plot is not None or self._is_in_front or self._is_pointed_at:
+        elif self._plot is not None or self._is_in_front or self._is_ahead:
             self._fill()
 
     def _come_to_front(self) -> None:
@@ -410,12 +407,12 @@ class TimelineView:
 
     def _render_legend(self) -> Markup:
         """The shapes that occur, with their names."""
-        commits: Commits | None = self._history.commits
-        if commits is None:
+        if self._history.commits is None:
             return NOTHING
-        there = find_shapes(commits)
-        there += ["checkpoint"] if commits.checkpoint.any() else []
-        there += ["log compaction"] if self._history.compactions else []
+        drawn = self._drawn()
+        there = find_shapes(drawn.commits, drawn.seen)
+        there += ["checkpoint"] if drawn.has_checkpoints else []
+        there += ["log compaction"] if drawn.has_compactions else []
         shapes = join(
             html(" <span>{} {}</span>", shape, kind)
             for kind, shape in LEGEND.items()

@@ -93,9 +93,9 @@ def test_what_was_taken_away_does_not_look_like_what_was_given(folder: LogFolder
     folder.commit(2, [table_of(ID)])
     frame = look.schema_history(explorer.open_table(folder.root))
     assert [sides_in_words(row) for row in frame.to_pylist()] == [
-        ["the key", "none"],
+        ["the key", "(none)"],
         ["string"],
-        ["none", "the key"],
+        ["(none)", "the key"],
         ["string"],
         ["1 column: id"],
     ]

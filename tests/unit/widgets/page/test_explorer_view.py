@@ -228,7 +228,7 @@ def test_a_short_timeline_is_built_for_whoever_points_at_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_surprises: None
 ) -> None:
     place = shop(tmp_path, versions=3)
-    page = Page().open(place, view="files")
+    page = Page(has_address=True).open(place, view="files")
     (plot,) = page.explorer._front.select(pn.pane.Bokeh)
     page.state.param.trigger("ahead")
     drawn = plot.object
@@ -236,9 +236,12 @@ def test_a_short_timeline_is_built_for_whoever_points_at_it(
     assert page.state.view == "files"
     page.state.view = "timeline"
     assert plot.object is drawn
+    # that of the next table waits until somebody points at it again
+    page.open(shop(tmp_path / "other", versions=3), view="commit")
+    assert plot.object is None
     # a longer one is read when somebody looks at it
     monkeypatch.setattr(widgets.page.explorer, "READ_AHEAD", 2)
-    page = Page().open(place, view="files")
+    page = Page(has_address=True).open(place, view="files")
     page.state.param.trigger("ahead")
     (plot,) = page.explorer._front.select(pn.pane.Bokeh)
     assert plot.object is None

@@ -14,7 +14,7 @@ def links(navigation: Navigation) -> list[tuple[str, str, bool]]:
     """Of each link its address, its view, and whether it is marked."""
     found = re.findall(
         r'<a href="([^"]*)" data-do="view" data-value="(\w+)"'
-        r'( aria-current="page"| data-ahead="timeline")?>',
+        r'( aria-current="page"| data-ahead="[^"]*")?>',
         navigation.panel.html,
     )
     return [(html.unescape(address), view, "current" in mark) for address, view, mark in found]
@@ -69,7 +69,7 @@ def test_a_notebook_has_buttons_in_their_place() -> None:
 def test_whoever_points_at_the_timeline_is_told_of_once_it_is_not_in_front() -> None:
     state = PageState(table="/lake/t", latest=1, version=1, view="log")
     navigation = Navigation(state, has_address=True)
-    assert 'data-value="timeline" data-ahead="timeline"' in navigation.panel.html
+    assert 'data-value="timeline" data-ahead="/lake/t 1"' in navigation.panel.html
     asked: list[str] = []
     state.param.watch(lambda event: asked.append(event.name), "ahead")
     navigation.panel._handle_msg({"action": "ahead", "value": "timeline"})

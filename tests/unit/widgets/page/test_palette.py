@@ -58,7 +58,10 @@ def test_the_python_of_a_view_runs(page: Page, view: str) -> None:
     assert names["found"] is not None
 
 
-@pytest.mark.parametrize(("text", "version"), [("7", 7), ("version 1,2", 12), ("Version 59", 59)])
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [("7", 7), ("version 1,2", 12), ("version5", 5), ("v 6", 6), ("V6", 6), ("Version 59", 59)],
+)
 def test_a_version_is_found_first_and_gone_to(page: Page, text: str, version: int) -> None:
     first = found(page, text)[0]
     assert (first["kind"], first["value"], first["first"]) == ("Version", str(version), True)

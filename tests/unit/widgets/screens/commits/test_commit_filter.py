@@ -81,9 +81,11 @@ def test_commits_that_deleted_rows_are_found_whatever_they_are_called() -> None:
         {"version": 4, "operation": "OPTIMIZE", "rows_added": 0, "rows_removed": 0,
          "files_added": 1, "files_removed": 6},
         {"version": 5},
+        # a vector that does not say how many rows it hides
+        {"version": 6, "operation": "DELETE", "rows_added": 0, "deletion_vectors_added": 1},
     )  # fmt: skip
-    assert list_effects(commits) == [("removed", 3), ("added", 3)]
-    assert commits.version[build_shown(commits, {"effect": "removed"})].tolist() == [1, 2, 3]
+    assert list_effects(commits) == [("removed", 4), ("added", 3)]
+    assert commits.version[build_shown(commits, {"effect": "removed"})].tolist() == [1, 2, 3, 6]
     assert commits.version[build_shown(commits, {"effect": "added"})].tolist() == [0, 1, 3]
     assert build_shown(commits, {"effect": "eaten"}).all()  # an address may say anything
     assert render_filter(parse_filter("effect=removed")) == "effect=removed"
@@ -139,10 +141,12 @@ def test_schema_changes_are_told_from_other_metadata() -> None:
         kind: commits.version[chosen].tolist() for kind, chosen in find_events(commits).items()
     }
     assert found == {"protocol": [0], "schema": [3], "properties": [0, 2], "restore": [4]}
-    assert find_shapes(commits) == ["protocol", "schema", "properties", "restore"]
+    every = np.ones(5, dtype=np.bool_)
+    assert find_shapes(commits, every) == ["protocol", "schema", "properties", "restore"]
+    assert find_shapes(commits, commits.version == 2) == ["properties"]
     # the legend names no shape that the plot does not have
     first = said(commit(0, has_protocol=True, has_metadata=True, schema_fingerprint="a"))
-    assert find_shapes(first) == ["protocol"]
+    assert find_shapes(first, every[:1]) == ["protocol"]
 
 
 def test_only_changes_by_commits_that_the_filter_lets_through_are_marked() -> None:

@@ -146,7 +146,7 @@ def test_a_restore_is_planned_on_demand_and_changes_nothing(tmp_path: Path) -> N
     page.do("plan")
     assert "At most 34 rows are removed and 10 return, 24 fewer in all" in page.html
     assert "Columns: note is removed. Restores version 0" in page.html
-    assert "Take note: Up to 34 rows of version 4 will no longer be in the table" in page.html
+    assert "Take note: At most 34 rows of version 4 will no longer be in the table" in page.html
     assert "<dt>Rows removed</dt><dd>at most 34</dd>" in page.html
     assert "<dt>Columns removed</dt><dd>note</dd>" in page.html
     assert "it was not part of version 0" in page.html
