@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -255,6 +256,25 @@ def test_the_addresses_and_the_tables_are_listed(server: Server, ben: str, order
     assert found.keys() >= {"version", "num_files", "files_saved", "findings", "is_waiting"}
     for path in ("/api/", "/api/tables"):
         assert server.ask(path).status == 401
+
+
+@pytest.mark.parametrize("is_scanned", [False, True], ids=["one table", "a folder"])
+def test_who_asks_for_the_tables_has_them_looked_at(
+    orders: Path, tmp_path: Path, is_scanned: bool
+) -> None:
+    server = Server(tmp_path, *(["--scan", str(orders.parent)] if is_scanned else [str(orders)]))
+    try:
+        for _ in range(100):  # nobody opens the list
+            lines = server.ask("/api/tables").body.splitlines()
+            (found,) = (one for one in map(json.loads, lines) if one["uri"] == str(orders))
+            if not found["is_waiting"]:
+                break
+            assert found["version"] is None
+            time.sleep(0.1)
+        assert found["version"] is not None
+        assert found["problem"] is None
+    finally:
+        server.stop()
 
 
 def test_an_error_says_what_was_meant_and_where_to_look(

@@ -362,9 +362,9 @@ def list_addresses() -> str:
 
 
 def list_tables(services: PageServices) -> str:
-    """The tables of this page, a document for each, with what is known of it now. What was not
-    looked at for a while is looked at again, beside the answer."""
-    summaries = services.summaries
+    """The tables of this page, a document for each, with what is known of it now. What was never
+    looked at, or not for a while, is looked at beside the answer, as the list of tables does."""
+    summaries = services.looked_at
     wrong: list[Problem] = []
     if summaries is not None:
         summaries.refresh(older_than=FRESH_SECONDS)

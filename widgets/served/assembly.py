@@ -118,7 +118,14 @@ class Shared:
         self.runs = runs
         self.is_stopping = False
         self.catalog = settings.read_catalog()
-        self.summaries = self._build_summaries()
+        self.looked_at = TableSummaries(
+            self.catalog.tables,
+            scans=settings.scans,
+            storage_options=settings.storage_options,
+            open_table=self._open,
+        )
+        has_list = len(self.catalog.tables) > 1 or settings.scans or settings.catalog
+        self.summaries = self.looked_at if has_list else None
         self.tables = OpenTables(
             settings.storage_options,
             options_of=self._options_of,
@@ -164,23 +171,13 @@ class Shared:
             recents=Recents(),
             offered=self.settings.uris,
             summaries=self.summaries,
+            looked_at=self.looked_at,
         )
 
     def stop(self) -> None:
         """No more looks at tables."""
         self.is_stopping = True
-        if self.summaries is not None:
-            self.summaries.stop()
-
-    def _build_summaries(self) -> TableSummaries | None:
-        if len(self.catalog.tables) < 2 and not self.settings.scans and not self.settings.catalog:
-            return None
-        return TableSummaries(
-            self.catalog.tables,
-            scans=self.settings.scans,
-            storage_options=self.settings.storage_options,
-            open_table=self._open,
-        )
+        self.looked_at.stop()
 
     def _open(self, target: str, options: Mapping[str, Any] | None) -> Any:
         return explorer.open_table(target, storage_options=options, within=self._within())

@@ -119,7 +119,11 @@ class OpenTables:
 
 
 class PageServices:
-    """What one page works with."""
+    """What one page works with.
+
+    `summaries` are those of the list of tables, None on a page that has no list; `looked_at` are
+    those that whoever asks for JSON is told, of the only table too.
+    """
 
     def __init__(  # noqa: PLR0913 - one of each
         self,
@@ -131,11 +135,13 @@ class PageServices:
         offered: tuple[str, ...] = (),
         maintenance: Maintenance | None = None,
         summaries: TableSummaries | None = None,
+        looked_at: TableSummaries | None = None,
     ) -> None:
         self.runner = runner
         self.recents = recents
         self.maintenance = maintenance or Maintenance()
         self.summaries = summaries
+        self.looked_at = summaries if looked_at is None else looked_at
         self._tables = tables
         self._access = access
         self._targets: dict[str, str] = {}
