@@ -11,7 +11,8 @@
 // the fields of [data-together] that were typed in are sent as one, when Enter is pressed in any;
 // [data-submit] sends the named fields of its [data-form] as JSON, and can be pressed once
 // each field that is required or [data-expected] holds what it must. A link with [data-do] is
-// followed by its address where it is to open elsewhere. A details[data-menu] closes once
+// followed by its address where it is to open elsewhere, and so is that of a row, wherever in the row
+// one clicks. A details[data-menu] closes once
 // something in it is chosen, or something else is, and not when it is copied.
 //
 // [data-ahead] sends {action: "ahead"} when somebody first points at it or comes to it by the keyboard,
@@ -171,13 +172,21 @@ const tell_more = (place) => {
 }
 const FOCUSABLE = "a[href], button, input, select, summary, [tabindex='0']"
 
+// A row that leads to a place has the link of it. Who clicks as for a new tab opens that, wherever in
+// the row; what can be clicked by itself is the browser's own, the link as well.
+const CLICKED = "a, button, input, select, summary, label"
+const link_of = (target) => target.closest("tr[data-do]")?.querySelector("a[href]") ?? null
+const is_for_elsewhere = ({type, button, ctrlKey, metaKey, shiftKey}) =>
+  type === "auxclick" ? button === 1 : ctrlKey || metaKey || shiftKey
+const open_elsewhere = (link) => { window.open(link.href, "_blank", "noopener") }
+
 // From a row of a list to the next one that can be chosen, or, in a list whose rows cannot, from
 // what is in one to the same in the next; whether there is a list.
 const step_in_list = (element, next) => {
   const item = element.closest("tbody > tr, .dx-findings > li")
   if (item === null) { return false }
   const stops = (of) => (of.matches("tr[data-do]") ? [of] : [...of.querySelectorAll(FOCUSABLE)].filter((one) => one.offsetParent !== null))
-  const at = stops(item).indexOf(element)
+  const at = stops(item).indexOf(item.matches("tr[data-do]") ? item : element)
   if (at < 0) { return false }
   let other = item[next]
   while (other && !stops(other).length) { other = other[next] }
@@ -592,12 +601,30 @@ export function render({model, el, view}) {
   }
   window.addEventListener("pointerdown", on_press, true)
 
+  // whether text is selected: its end was a drag, or a click with Shift
+  const is_selecting = () => (root.getRootNode().getSelection?.() ?? document.getSelection())?.type === "Range"
+  const goes_elsewhere = (event) => {
+    const link = is_for_elsewhere(event) ? link_of(event.target) : null
+    if (link === null) { return false }
+    if (event.target.closest(CLICKED) === null && (event.type === "auxclick" || !is_selecting())) { open_elsewhere(link) }
+    return true
+  }
+  root.addEventListener("auxclick", goes_elsewhere)
+  root.addEventListener("mousedown", (event) => {
+    if (event.target.closest(CLICKED) !== null || link_of(event.target) === null) { return }
+    // nothing is scrolled by the middle button, and from no caret that nobody sees is text selected
+    if (event.button === 1 || (event.button === 0 && event.shiftKey && !is_selecting())) { event.preventDefault() }
+  })
   root.addEventListener("click", (event) => {
+    if (goes_elsewhere(event)) { return }
     const element = event.target.closest("[data-do], [data-copy], [data-zone], [data-back]")
     if (element === null || element.disabled || element.matches("input, select")) { return }
     if (element.dataset.zone !== undefined) { change_zone(); return }
     if (element.dataset.back !== undefined) { go_back(); return }
-    if (element.localName === "tr") { choose_row(element) }
+    if (element.localName === "tr") {
+      choose_row(element)
+      if (event.target.closest("a[href]") !== null) { event.preventDefault(); element.focus({preventScroll: true}) }
+    }
     if (element.localName === "a") {
       if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) { return }
       event.preventDefault()
@@ -675,7 +702,11 @@ export function render({model, el, view}) {
       element.closest("[data-form]").querySelector("[data-submit][data-enter]")?.click()
     }
     const is_row = element.matches("tr[data-do]")
-    if (is_row && (event.key === "Enter" || event.key === " ")) { event.preventDefault(); choose_row(element); send(element) }
+    if (is_row && (event.key === "Enter" || event.key === " ")) {
+      event.preventDefault()
+      const link = event.key === "Enter" && is_for_elsewhere(event) ? link_of(element) : null
+      if (link !== null) { open_elsewhere(link) } else { choose_row(element); send(element) }
+    }
     if (event.ctrlKey || event.altKey || event.metaKey || (!is_row && element.matches(EDITABLE))) { return }
     const next = {ArrowDown: "nextElementSibling", j: "nextElementSibling", ArrowUp: "previousElementSibling", k: "previousElementSibling"}[event.key]
     if (next !== undefined && step_in_list(element, next)) { event.preventDefault() }

@@ -41,7 +41,11 @@ class Choices:
 
     def choose(self, **chosen: str) -> None:
         """Choose otherwise; an empty text is the default, which the address does not hold."""
-        setattr(self._state, self._name, render_list(self._name, self._values() | chosen))
+        setattr(self._state, self._name, self.address(**chosen))
+
+    def address(self, **chosen: str) -> str:
+        """The list as an address has it once this is chosen too."""
+        return render_list(self._name, self._values() | chosen)
 
     def look_for(self, text: str) -> None:
         """Look for a text."""

@@ -67,7 +67,7 @@ def test_the_main_way_is_gone_by_the_keyboard_alone(page: Page, server: Server, 
     expect(page.locator(".dx-sentence-of-commit")).to_contain_text("ben.osei deleted 21 rows")
     # what was selected is the next stop after its list; of several pages, see below
     page.keyboard.press("Tab")
-    expect(page.get_by_role("button", name="Open alone")).to_be_focused()
+    expect(page.get_by_role("link", name="Open alone")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("view=commit"))
     page.keyboard.press("ArrowLeft")
@@ -91,7 +91,7 @@ def test_what_was_selected_is_the_next_stop_after_its_list(
     expect(page.locator("main tr[aria-current]").first).to_be_focused()
     expect(page.locator("[data-detail]")).to_be_visible()
     page.keyboard.press("Tab")
-    expect(page.locator("[data-detail] button:visible").first).to_be_focused()
+    expect(page.locator("[data-detail] :is(a, button):visible").first).to_be_focused()
 
 
 def test_no_plot_is_a_stop_without_a_name(page: Page, server: Server, shop: Path) -> None:

@@ -101,7 +101,7 @@ def test_a_version_that_is_not_there_is_told_and_what_was_typed_stays(
 
 def test_a_commit_is_compared_with_the_one_before(page: Page, server: Server, shop: Path) -> None:
     page.goto(server.address(table=shop, version=50, view="timeline"))
-    page.get_by_role("button", name="Compare with previous").click()
+    page.get_by_role("link", name="Compare with previous").click()
     expect(page.get_by_text("From version 49 to 50:", exact=False)).to_be_visible()
     page.get_by_role("button", name="Show what it would do").click()
     expect(page.get_by_text("Restores version 49", exact=False)).to_be_visible()

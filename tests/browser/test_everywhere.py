@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.chromium import WAIT_MS
 from tests.browser.conftest import NARROW, Guard, Server
 from tests.browser.places import lead
+from tests.browser.test_list import cut_numbers
 from tests.browser.test_page import open_shop, query
 from widgets.state import VIEWS
 
@@ -265,6 +266,46 @@ def test_a_view_opens_in_a_tab_and_any_version_is_picked_above_it(
     expect(tab.locator("nav [aria-current=page]")).to_have_text("Schema")
     tab.close()
     expect(page).to_have_url(re.compile("version=12&view=files"))
+
+
+@pytest.mark.parametrize("how", [{"button": "middle"}, {"modifiers": ["ControlOrMeta"]}])
+@pytest.mark.parametrize("cell", ["version", "operation"])
+def test_a_commit_of_the_list_opens_in_a_tab(
+    page: Page, server: Server, shop: Path, how: dict[str, Any], cell: str
+) -> None:
+    open_shop(page, server, shop, version=70)
+    row = page.locator("tr[data-do=select]").nth(1)
+    place = row.get_by_role("link") if cell == "version" else row.locator("td").nth(2)
+    expect(row.get_by_role("link")).to_have_text("73")
+    with page.context.expect_page() as opened:
+        place.click(**how)
+    tab = opened.value
+    expect(tab.get_by_role("heading", name="Version 73")).to_be_visible()
+    assert query(tab) == {"table": str(shop), "version": "73", "view": "timeline"}
+    assert len(page.context.pages) == 2
+    assert query(page)["version"] == "70"
+    with page.context.expect_page() as alone:
+        page.get_by_role("link", name="Open alone").click(**how)
+    expect(alone.value.get_by_role("link", name="Beside the timeline")).to_be_visible()
+    assert query(alone.value) == {"table": str(shop), "version": "70", "view": "commit"}
+    assert query(page)["view"] == "timeline"
+    row.get_by_role("link").click()
+    expect(page.get_by_role("heading", name="Version 73")).to_be_visible()
+    expect(row).to_be_focused()
+    page.keyboard.press("j")
+    expect(page.locator("tr[data-do=select]").nth(2)).to_be_focused()
+
+
+@pytest.mark.parametrize("width", [1440, 1280, 820])
+def test_no_column_of_the_commits_is_cut_off(
+    page: Page, server: Server, shop: Path, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 980})
+    open_shop(page, server, shop, version=66)
+    expect(page.locator("tr[data-do=select]")).to_have_count(25)
+    listed = page.locator(".dx-commits .dx-scroll")
+    assert listed.evaluate("e => e.scrollWidth - e.clientWidth") <= 2
+    assert cut_numbers(page, ".dx-commits") == []
 
 
 def test_back_and_forward_go_through_views_and_selections(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Server, serving
+from tests.browser.conftest import Guard, Server, serving
+from tests.browser.test_page import query
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 
 
@@ -74,3 +77,59 @@ def test_places_are_in_sight_beside_long_findings(
         assert box["width"] >= 80
         assert box["x"] + box["width"] <= within["x"] + within["width"]
         page.close()
+
+
+@pytest.mark.parametrize("how", [{"button": "middle"}, {"modifiers": ["ControlOrMeta"]}])
+@pytest.mark.parametrize("cell", ["Table", "Finding"])
+def test_a_table_of_the_list_opens_in_a_tab(
+    page: Page, lake: Server, how: dict[str, Any], cell: str
+) -> None:
+    page.goto(lake.address())
+    row = page.get_by_role("row", name="<b>bold & hostile")
+    link = row.locator("a")
+    place = link if cell == "Table" else row.get_by_role("cell").nth(1)
+    with page.context.expect_page() as opened:
+        place.click(**how)
+    expect(opened.value.locator("h1")).to_be_visible()
+    expect(opened.value).to_have_url(re.compile("view=overview"))
+    assert query(opened.value)["table"].endswith("/<b>bold & hostile")
+    assert len(page.context.pages) == 2
+    expect(page.get_by_role("heading", name="Tables", exact=True)).to_be_visible()
+    link.click()
+    expect(page).to_have_url(re.compile("view=overview"))
+
+
+@pytest.fixture
+def lake(tmp_path: Path, guard: Guard) -> Iterator[Server]:
+    """A list of three tables, one of them with a long name and one with markup for a name."""
+    for name in ("orders", "a_name_" * 12, "<b>bold & hostile"):
+        log = LogFolder(tmp_path / "lake" / name)
+        actions = [PROTOCOL, metadata(), *(add(f"{at}.parquet", size=9) for at in range(20))]
+        log.commit(0, actions)
+        log.checkpoint(2, actions)
+        log.commit(3, [add("more.parquet", size=9)])
+    tables = sorted(map(str, (tmp_path / "lake").iterdir()))
+    with serving(tables, tmp_path / "state") as server:
+        guard.origin = server.origin
+        yield server
+
+
+@pytest.mark.parametrize("width", [1440, 1280, 820])
+def test_no_column_of_the_list_is_cut_off(browser: Browser, lake: Server, width: int) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(lake.address())
+    expect(page.get_by_text("nothing is wrong").or_(page.get_by_text("gap")).first).to_be_visible()
+    expect(page.locator(".dx-waiting")).to_have_count(0)
+    listed = page.locator(".dx-catalog .dx-scroll")
+    assert listed.evaluate("e => e.scrollWidth - e.clientWidth") <= 2
+    assert cut_numbers(page, ".dx-catalog") == []
+    page.close()
+
+
+def cut_numbers(page: Page, within: str) -> list[str]:
+    """The texts of cells with numbers that are wider than their cells."""
+    found: list[str] = page.locator(f"{within} td.dx-right").evaluate_all(
+        "cells => cells.filter((one) => one.scrollWidth > one.clientWidth)"
+        ".map((one) => one.textContent)"
+    )
+    return found

@@ -5,6 +5,7 @@ The component alone, without a server: its module gets a model that can be told 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -233,3 +234,104 @@ def test_a_file_is_put_together_from_its_pieces(part: Page) -> None:
         part.evaluate("m => window.deliver(m)", {**piece, "data": "DQo=", "is_last": True})
     assert download.value.suggested_filename == "a.csv"
     assert download.value.path().read_bytes() == b"a,b\r\n"
+
+
+LINKED_ROWS = (
+    "<table style='width:400px'><tbody>"
+    + "".join(
+        f'<tr tabindex="0" data-do="select" data-value="{version}">'
+        f'<td><a href="about:blank#{version}" tabindex="-1" draggable="false" '
+        'style="user-select: text">'
+        f"version {version}</a></td>"
+        f"<td>what version {version} did</td></tr>"
+        for version in (3, 2, 1)
+    )
+    + "</tbody></table><input aria-label='after'>"
+)
+
+
+@pytest.fixture
+def rows(part: Page) -> Iterator[Page]:
+    """Rows that lead to a place, each with the link of it."""
+    redraw(part, LINKED_ROWS)
+    yield part
+    for tab in part.context.pages:
+        if tab is not part:
+            tab.close()
+
+
+@pytest.mark.parametrize("place", ["a", "td:last-child"])
+@pytest.mark.parametrize(
+    "how",
+    [{"modifiers": ["Control"]}, {"modifiers": ["Meta"]}, {"modifiers": ["Shift"]},
+     {"button": "middle"}],
+    ids=["Ctrl", "Cmd", "Shift", "middle"],
+)  # fmt: skip
+def test_a_row_opens_one_tab_wherever_in_it_one_clicks(
+    rows: Page, place: str, how: dict[str, Any]
+) -> None:
+    if place == "a" and how == {"modifiers": ["Meta"]} and not is_mac(rows):
+        pytest.skip("the browser itself takes Cmd for this on a Mac alone")
+    rows.locator("tr").nth(2).locator("td:last-child").click()  # from here Shift would select
+    assert heard(rows) == [{"action": "select", "value": "1"}]
+    with rows.context.expect_page() as opened:
+        rows.locator("tr").nth(1).locator(place).click(**how)
+    assert opened.value.url == "about:blank#2"
+    rows.wait_for_timeout(300)
+    assert len(rows.context.pages) == 2
+    assert len(heard(rows)) == 1
+    assert rows.evaluate("getSelection().type") != "Range"
+
+
+def is_mac(page: Page) -> bool:
+    return bool(page.evaluate("navigator.platform.startsWith('Mac')"))
+
+
+@pytest.mark.parametrize("place", ["a", "td:last-child"])
+def test_a_plain_click_on_a_row_with_a_link_stays_here(rows: Page, place: str) -> None:
+    rows.locator("tr").nth(1).locator(place).click()
+    assert heard(rows) == [{"action": "select", "value": "2"}]
+    assert rows.evaluate("[location.href, document.activeElement.dataset.value]") == [
+        "about:blank", "2",
+    ]  # fmt: skip
+    rows.keyboard.press("j")
+    assert rows.evaluate("document.activeElement.dataset.value") == "1"
+    assert len(rows.context.pages) == 1
+
+
+def test_text_in_a_row_with_a_link_is_selected_as_elsewhere(rows: Page) -> None:
+    for at, place in ((0, "a"), (1, "td:last-child")):
+        box = rows.locator("tr").nth(at).locator(place).bounding_box()
+        assert box is not None
+        middle = box["y"] + box["height"] / 2
+        rows.mouse.move(box["x"] + 1, middle)
+        with holding(rows, "Control", at == 1):
+            rows.mouse.down()
+            rows.mouse.move(box["x"] + 60, middle, steps=4)
+            rows.mouse.up()
+        assert rows.evaluate("getSelection().toString()").strip()
+    rows.wait_for_timeout(300)
+    assert len(rows.context.pages) == 1
+
+
+@contextlib.contextmanager
+def holding(page: Page, key: str, is_held: bool) -> Iterator[None]:
+    if is_held:
+        page.keyboard.down(key)
+    yield
+    if is_held:
+        page.keyboard.up(key)
+
+
+def test_rows_with_links_are_one_stop_of_the_tab_key(rows: Page) -> None:
+    rows.locator("tr").first.focus()
+    rows.keyboard.press("ArrowDown")
+    rows.keyboard.press("Enter")
+    assert heard(rows) == [{"action": "select", "value": "2"}]
+    with rows.context.expect_page() as opened:
+        rows.keyboard.press("Control+Enter")
+    assert opened.value.url == "about:blank#2"
+    assert len(heard(rows)) == 1
+    rows.bring_to_front()
+    rows.keyboard.press("Tab")
+    assert rows.evaluate("document.activeElement.ariaLabel") == "after"

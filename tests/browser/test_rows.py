@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from urllib.parse import urlencode
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NARROW, Server
+from tests.tables import PROTOCOL, LogFolder, add, metadata
 
 
 def test_a_row_is_looked_for_and_its_history_searched(
@@ -27,3 +32,26 @@ def test_a_row_is_looked_for_and_its_history_searched(
     row.click()
     expect(page).to_have_url(re.compile("version=1&"))
     expect(page.get_by_text("1 row of version 1 matches.")).to_be_visible()
+
+
+def test_the_button_of_a_pinned_column_has_its_own_room(
+    page: Page, server: Server, tmp_path: Path
+) -> None:
+    names = [f"metric_{at:03}_of_sensor" for at in range(300)]
+    log = LogFolder(tmp_path / "wide")
+    pq.write_table(pa.table({name: [1.5, 2.5] for name in names}), log.root / "a.parquet")
+    fields = [{"name": n, "type": "double", "nullable": True, "metadata": {}} for n in names]
+    table = metadata()
+    table["metaData"]["schemaString"] = json.dumps({"type": "struct", "fields": fields})
+    size = (log.root / "a.parquet").stat().st_size
+    log.commit(0, [PROTOCOL, table, add("a.parquet", size=size)])
+    chosen = urlencode({"by": names[3], "pinned": names[3]})
+    page.goto(server.address(table=log.root, view="rows", rows=chosen))
+    head = page.locator("th.dx-pinned")
+    expect(head).to_have_attribute("title", names[3])
+    name = head.locator(".dx-sort").bounding_box() or {}
+    pin = head.locator(".dx-pin").bounding_box() or {}
+    edge = head.bounding_box() or {}
+    assert name["x"] + name["width"] + 10 <= pin["x"]  # the arrow stands between them
+    assert pin["x"] + pin["width"] <= edge["x"] + edge["width"]
+    expect(page.get_by_role("button", name="Show all columns")).to_have_count(0)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from widgets.markup import NOTHING, Markup, html
-from widgets.state import ADDRESSED, LISTS, PageState, render_address
+from widgets.state import ADDRESSED, LISTS, Address, PageState, render_address
+from widgets.ui.table import Row
 
 LONGEST_ADDRESS = 2_000
 """Characters. A condition may have ten thousand, and a page shows many links."""
@@ -24,6 +26,10 @@ LINKED = tuple(name for name in ADDRESSED if name != "view")
 
 CELL_LINK = html(' class="dx-cell-link"')
 """The attributes of a link in a cell of a table."""
+WAY_LINK = html(' class="dx-way"')
+"""Those of a link that looks like a button."""
+MAIN_WAY_LINK = html(' class="dx-way dx-outlined"')
+"""Those of the one among them that most will follow."""
 
 
 class PlaceLinks:
@@ -63,6 +69,30 @@ class PlaceLinks:
     def view(self, view: str, inner: Markup, attributes: Markup = NOTHING) -> Markup:
         """To another view of the same place."""
         return self.render("view", view, inner, to={"view": view}, attributes=attributes)
+
+    def rows(
+        self, rows: Sequence[Row], to: Callable[[str], dict[str, Any]], *, linked: int = 0
+    ) -> list[Row]:
+        """Rows that can be chosen, as links to where that leads: `to` is what is otherwise in the
+        place of a row, by its value, and the cell at `linked` tells that place."""
+        if not self._has_address:
+            return [*rows]
+        return [
+            row
+            if row.action is None
+            else replace(row, link=self._address(to(row.value)), linked=linked)
+            for row in rows
+        ]
+
+    def compared(self, rows: Sequence[Row], *, linked: int = 0) -> list[Row]:
+        """Rows whose value is a version, as links to what changed since the version before."""
+        place = {"older": None, "other": "", "view": "compare"}
+        return self.rows(rows, lambda version: {**place, "version": int(version)}, linked=linked)
+
+    def tables(self, rows: Sequence[Row]) -> list[Row]:
+        """Rows whose value is the place of a table, as links to it."""
+        empty = {name: getattr(Address(), name) for name in ADDRESSED}
+        return self.rows(rows, lambda place: {**empty, "table": place})
 
     def _address(self, to: dict[str, Any]) -> str:
         address = replace(self._state.address, **to)

@@ -18,7 +18,8 @@ PAGE_ROWS = 25
 class Column:
     """A column; `label` is ours, never a table's; where it ends in "(UTC)", its times can be shown
     by the clock of whoever reads. A `wide` one is left out where
-    the table has little room; one that `wraps` holds sentences."""
+    the table has little room; one that `wraps` holds sentences; one that `shrinks` gives its room
+    to the others, and its cells have the whole text as their title."""
 
     key: str
     label: str
@@ -27,6 +28,7 @@ class Column:
     mono: bool = False
     wide: bool = False
     wraps: bool = False
+    shrinks: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +53,15 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One row; with an `action` it can be clicked and focused."""
+    """One row; with an `action` it can be clicked and focused. One with a `link`, the address of
+    where that leads, opens in a tab of its own too; its cell at `linked` is the link."""
 
     cells: Sequence[Cell]
     action: str | None = None
     value: str = ""
     selected: bool = False
+    link: str | None = None
+    linked: int = 0
 
 
 def render_table(
@@ -159,7 +164,8 @@ def _render_text(column: Column, text: str) -> Markup:
 
 def _render_row(columns: Sequence[Column], row: Row) -> Markup:
     cells = join(
-        _render_cell(column, cell) for column, cell in zip(columns, row.cells, strict=True)
+        _render_cell(column, cell, row.link if at == row.linked else None)
+        for at, (column, cell) in enumerate(zip(columns, row.cells, strict=True))
     )
     if row.action is None:
         return html("<tr>{}</tr>", cells)
@@ -173,7 +179,7 @@ def _render_row(columns: Sequence[Column], row: Row) -> Markup:
     )
 
 
-def _render_cell(column: Column, cell: Cell) -> Markup:
+def _render_cell(column: Column, cell: Cell, link: str | None) -> Markup:
     title = html(' title="{}"', cell.title) if cell.title else NOTHING
     dot = html('<i class="dx-dot dx-{}"></i>', cell.lane.lower()) if cell.lane else NOTHING
     muted = (" dx-muted" if cell.muted else "") + (" dx-instant" if cell.is_instant else "")
@@ -181,6 +187,12 @@ def _render_cell(column: Column, cell: Cell) -> Markup:
     if cell.share is not None:
         share = min(max(cell.share, 0.0), 1.0)
         bar = html('<i class="dx-share" style="--share:{:.1%}"></i>', share)
+    shown = _render_text(column, cell.text) if cell.shown is None else cell.shown
+    if link is not None:
+        # the row is the stop of the Tab key, and a drag over the text selects it
+        shown = html(
+            '<a href="{}" class="dx-cell-link" tabindex="-1" draggable="false">{}</a>', link, shown
+        )
     return html(
         '<td class="{}{}"{}>{}{}{}</td>',
         _classes(column, is_number=cell.is_number),
@@ -188,7 +200,7 @@ def _render_cell(column: Column, cell: Cell) -> Markup:
         title,
         dot,
         bar,
-        _render_text(column, cell.text) if cell.shown is None else cell.shown,
+        shown,
     )
 
 
@@ -197,4 +209,5 @@ def _classes(column: Column, *, is_number: bool = False) -> str:
     names += ["dx-mono"] if column.mono else []
     names += ["dx-wide"] if column.wide else []
     names += ["dx-wraps"] if column.wraps else []
+    names += ["dx-shrinks"] if column.shrinks else []
     return " ".join(names)

@@ -29,6 +29,7 @@ from widgets.ui.pieces import (
     render_section,
     render_snippet,
 )
+from widgets.ui.place_links import MAIN_WAY_LINK, WAY_LINK, PlaceLinks
 from widgets.ui.plan_links import render_plan_link
 
 VALUE_LIMIT = 2000
@@ -70,15 +71,14 @@ class CommitFigures:
         return size // files if files > 0 else None
 
 
-def render_commit_head(version: int, latest: int, *, is_alone: bool) -> Markup:
+def render_commit_head(version: int, latest: int, links: PlaceLinks, *, is_alone: bool) -> Markup:
     """The buttons to older and newer commits, and the way to the commit alone and back."""
     older = NOTHING if version > 0 else html(" disabled")
     newer = NOTHING if version < latest else html(" disabled")
     way, place = ("Beside the timeline", "timeline") if is_alone else ("Open alone", "commit")
+    to = {"version": version, "view": place}
     return html(
-        '<header class="dx-commit-head"{}><span>Commit</span>{}'
-        '<button type="button" data-do="place" data-value="{}">{}</button>'
-        '<span class="dx-steps">'
+        '<header class="dx-commit-head"{}><span>Commit</span>{}{}<span class="dx-steps">'
         '<button type="button" class="dx-icon dx-previous" data-do="step" data-value="-1" '
         'data-key="ArrowLeft" aria-label="Older commit" title="Older (left arrow key)"{}>'
         "</button>"
@@ -87,8 +87,7 @@ def render_commit_head(version: int, latest: int, *, is_alone: bool) -> Markup:
         "</button></span></header>",
         NOTHING if is_alone else html(' data-detail="{}"', str(version)),
         NOTHING if is_alone else BACK_TO_LIST,
-        place,
-        way,
+        links.render("place", place, html("{}", way), to=to, attributes=WAY_LINK),
         older,
         newer,
     )
@@ -121,31 +120,35 @@ def render_message(message: object) -> Markup:
     return NOTHING if text is None else html('<p class="dx-quote">{}</p>', visible(text))
 
 
-def render_commit_buttons(version: int) -> Markup:
+def render_commit_buttons(version: int, latest: int, links: PlaceLinks) -> Markup:
     """The ways on from a commit."""
     restore = compare = NOTHING
+    place: dict[str, Any] = {"version": version, "older": None, "other": "", "view": "compare"}
     if version > 0:
-        compare = _COMPARE
+        compare = links.render(
+            "compare", "previous", html("Compare with previous"), to=place, attributes=MAIN_WAY_LINK
+        )
         restore = render_plan_link(
             "Restore to before this commit",
             "restore",
             {"version": str(version - 1)},
             action="plan-now",
         )
+    newest = links.render(
+        "compare",
+        "latest",
+        html("with latest"),
+        to=place | {"version": latest, "older": version},
+        attributes=WAY_LINK + html(' aria-label="Compare with latest"'),
+    )
+    files = {"version": version, "view": "files"}
     return html(
-        '<div class="dx-buttons">{}{}'
-        '<button type="button" data-do="compare" data-value="latest" '
-        'aria-label="Compare with latest">with latest</button>'
-        '<button type="button" data-do="files" data-value="">Files</button></div>',
+        '<div class="dx-buttons">{}{}{}{}</div>',
         restore,
         compare,
+        newest,
+        links.render("files", "", html("Files"), to=files, attributes=WAY_LINK),
     )
-
-
-_COMPARE = html(
-    '<button type="button" class="dx-outlined" data-do="compare" data-value="previous">'
-    "Compare with previous</button>"
-)
 
 
 def render_access(access: str) -> Markup:

@@ -33,6 +33,7 @@ from widgets.theme import lane_of
 from widgets.ui.boxes import build_card
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import render_problem, render_waiting
+from widgets.ui.place_links import LINKED, PlaceLinks
 from widgets.ui.plan_navigation import open_plan
 from widgets.ui.records import read_records
 
@@ -44,6 +45,7 @@ class CommitView:
         self._services = services
         self._state = state
         self._history = history
+        self._links = PlaceLinks(state, has_address=services.runner.is_background)
         self._service: TableService | None = None
         self._facts: CommitFacts | None = None
         self._access = ""
@@ -72,7 +74,7 @@ class CommitView:
             part.on("compare", self._compare)
             part.on("feed", lambda _: self._open_feed())
         self._rows.listen(self._draw)  # a commit need not say how many it removed
-        self._state.param.watch(lambda *_: self._select(), ["version", "view"])
+        self._state.param.watch(lambda *_: self._select(), [*LINKED, "view"])
         self._history.param.watch(lambda *_: self._select(), ["commits", "live", "reading"])
 
     def show(self, service: TableService) -> None:
@@ -168,7 +170,10 @@ class CommitView:
         if self._service is None or version is None:
             return
         head = render_commit_head(
-            version, self._state.latest or 0, is_alone=self._state.view == "commit"
+            version,
+            self._state.latest or 0,
+            self._links,
+            is_alone=self._state.view == "commit",
         )
         if self._failure is not None:
             title = html('<h3 class="dx-version">Version {}</h3>', format_count(version))
@@ -199,7 +204,7 @@ class CommitView:
         return (
             render_commit_title(version, facts.info, facts.sentence.text)
             + render_message(facts.entry.get("message"))
-            + render_commit_buttons(version)
+            + render_commit_buttons(version, self._state.latest or version, self._links)
             + render_commit_figures(figures)
             + render_effect(figures)
             + render_access(self._access)

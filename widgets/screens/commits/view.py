@@ -34,14 +34,15 @@ from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
+from widgets.ui.place_links import LINKED, PlaceLinks
 from widgets.ui.records import read_records
 from widgets.ui.table import Cell, Column, Row, render_above_list, render_table
 
 COLUMNS = (
     Column(key="version", label="Version", align="right", sortable=True),
     Column(key="timestamp", label="Committed (UTC)"),
-    Column(key="operation", label="Operation"),
-    Column(key="user", label="User"),
+    Column(key="operation", label="Operation", shrinks=True),
+    Column(key="user", label="User", wide=True, shrinks=True),
     Column(key="rows", label="Rows", align="right", sortable=True),
     Column(key="files", label="Files", align="right", sortable=True),
     Column(key="bytes", label="Size change", align="right", sortable=True),
@@ -66,6 +67,7 @@ class CommitsView:
     def __init__(self, services: PageServices, state: PageState, history: HistoryState) -> None:
         self._state = state
         self._history = history
+        self._links = PlaceLinks(state, has_address=services.runner.is_background)
         self._filter = CommitFilter(state, history)
         self._head = LiveHtml(
             html(
@@ -88,12 +90,18 @@ class CommitsView:
         history.param.watch(lambda *_: self._draw(), ["commits", "reading"])
         state.param.watch(lambda *_: self._follow(), "version")
         state.param.watch(lambda *_: self._refilter(), "only")
-        state.param.watch(lambda *_: self._count_removed(), "view")
+        held = [name for name in LINKED if name not in {"version", "only", "commits"}]
+        state.param.watch(lambda *_: self._renew_links(), [*held, "view"])
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
         self._uri = service.uri
         self._removed.show(service)
+
+    def _renew_links(self) -> None:
+        """What the links of the rows hold of the page is another."""
+        if self._state.view == VIEW_OF_A_VERSION:
+            self._draw()
 
     def _refilter(self) -> None:
         self._pages.rewind()
@@ -142,7 +150,10 @@ class CommitsView:
         page = shown[offset : offset + limit]
         frame = commits.frame.take(pa.array(page))
         entries = read_records(frame)
-        rows = [_row(entry, self._state.version) for entry in entries]
+        rows = self._links.rows(
+            [_row(entry, self._state.version) for entry in entries],
+            lambda version: {"version": int(version), "view": VIEW_OF_A_VERSION},
+        )
         table = render_table(
             "Commits", COLUMNS, rows, sort=self._sort, empty="No commit matches the filter."
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import explorer.inspect as look
 from explorer.inspect.conflicts.recent_commits import MOST_BYTES, MOST_COMMITS
@@ -26,6 +27,7 @@ from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_asked_problem, render_name_offers
+from widgets.ui.place_links import LINKED, PlaceLinks
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import AtVersion, Pane, Request, Tell, View, Words, at_version
@@ -49,7 +51,8 @@ class ConflictsView:
 
     def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
-        answer = Pane(_render_answer, noun="conflicts", export=_export)
+        links = PlaceLinks(state, has_address=services.runner.is_background)
+        answer = Pane(partial(_render_answer, links), noun="conflicts", export=_export)
         request = replace(_CONFLICTS, top=lambda asked: _render_input(asked, self._names))
         self._view = View(services, state, "conflicts", request, answer)
         self._columns = View(services, state, "conflicts", _COLUMNS, Pane(lambda *_: NOTHING))
@@ -101,16 +104,18 @@ def _read(asked: _Transaction, watch: Watch, tell: Tell) -> Answer:
     return read_conflicts(asked.service, asked.version, asked.where, watch, tell)
 
 
-def _render_answer(asked: _Transaction, found: Answer, pages: Pages) -> Markup:
+def _render_answer(links: PlaceLinks, asked: _Transaction, found: Answer, pages: Pages) -> Markup:
     if isinstance(found, look.RecentConflicts):
-        return _render_recent(asked, found)
-    return _render_conflicts(asked, found, pages)
+        return _render_recent(links, asked, found)
+    return _render_conflicts(links, asked, found, pages)
 
 
-def _render_recent(asked: _Transaction, found: look.RecentConflicts) -> Markup:
+def _render_recent(links: PlaceLinks, asked: _Transaction, found: look.RecentConflicts) -> Markup:
     """What each kind of transaction meets among the newest commits."""
     uri, number = asked.service.uri, found.num_commits
-    rows = [build_outlook_row(row, number) for row in read_records(found.frame)]
+    rows = links.compared(
+        [build_outlook_row(row, number) for row in read_records(found.frame)], linked=2
+    )
     commands = {
         "CLI": command_line("conflicts", uri),
         "Python": python_line(
@@ -152,7 +157,9 @@ def _tell_bound(number: int, *, where: str) -> str:
     return f"{looked} ({most}). {ask}"
 
 
-def _render_conflicts(asked: _Transaction, found: ConflictAnswers, pages: Pages) -> Markup:
+def _render_conflicts(
+    links: PlaceLinks, asked: _Transaction, found: ConflictAnswers, pages: Pages
+) -> Markup:
     change, total = found.change, len(found.change.found)
     version, where = change.read_version, change.where
     listed = NOTHING
@@ -164,7 +171,7 @@ def _render_conflicts(asked: _Transaction, found: ConflictAnswers, pages: Pages)
             render_table(
                 "Conflicts, what a writer meets first first",
                 CONFLICT_COLUMNS,
-                [build_conflict_row(row) for row in rows],
+                links.compared([*map(build_conflict_row, rows)]),
             ),
             pages.render(total),
             html('<p class="dx-muted">{:,} more are not listed.</p>', more) if more else NOTHING,
@@ -240,7 +247,7 @@ _CONFLICTS: Request[_Transaction, Answer] = Request(
         stopped="Stopped before every commit was looked at.",
         again="Look at the commits since",
     ),
-    follows=("version", "where", "latest"),
+    follows=("latest", *LINKED),
     failed=render_asked_problem,
 )
 _COLUMN_WORDS = Words(

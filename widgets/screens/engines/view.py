@@ -28,6 +28,7 @@ from widgets.ui.exporting import Export
 from widgets.ui.exports import build_frame
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_detail_head, render_problem_below
+from widgets.ui.place_links import LINKED, PlaceLinks
 from widgets.ui.plan_navigation import open_plan_form
 from widgets.ui.table import render_above_list, render_table
 from widgets.ui.view import AtVersion, Pane, Request, View, Words, at_version
@@ -40,6 +41,7 @@ class EnginesView:
     """Verdicts follow the selected version; a refused table answers too."""
 
     def __init__(self, services: PageServices, state: PageState) -> None:
+        self._links = PlaceLinks(state, has_address=services.runner.is_background)
         self._chosen = Choices(state, "engines", self._choose)
         self._table = Pane(self._render_table, noun="engines", limit=PAGE)
         self._head = Pane(self._render_head, export=self._export)
@@ -92,6 +94,9 @@ class EnginesView:
         if not engine or (answer is not None and answer.releases(engine)):
             self._chosen.choose(engine=engine)
 
+    def _place_of(self, engine: str) -> dict[str, str]:
+        return {"engines": self._chosen.address(engine=engine)}
+
     def _found(self, answer: EngineAnswer) -> list[dict[str, Any]]:
         text = self._chosen.text
         return [
@@ -125,7 +130,12 @@ class EnginesView:
                 ),
                 pages.render(len(found)),
             ),
-            render_table("Engines", COLUMNS, rows, empty="No engine matches."),
+            render_table(
+                "Engines",
+                COLUMNS,
+                self._links.rows(rows, self._place_of),
+                empty="No engine matches.",
+            ),
         )
 
     def _render_detail(self, _: AtVersion, answer: EngineAnswer, __: Pages) -> Markup:
@@ -142,6 +152,7 @@ class EnginesView:
 
 _ENGINES: Request[AtVersion, EngineAnswer] = Request(
     question=at_version,
+    follows=LINKED,
     read=lambda asked, _, __: read_engines(asked.service, asked.version),
     words=Words(
         label="Asking what each engine is known to do",

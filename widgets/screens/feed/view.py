@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from explorer.errors import Problem
 from explorer.inspect import ChangeTotals
@@ -29,6 +30,7 @@ from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_problem_below, render_problems, render_segments
+from widgets.ui.place_links import LINKED, PlaceLinks
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
@@ -53,7 +55,8 @@ class FeedView:
 
     def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
-        totals = Pane(_render_totals, noun="versions", export=_export_totals)
+        links = PlaceLinks(state, has_address=services.runner.is_background)
+        totals = Pane(partial(_render_totals, links), noun="versions", export=_export_totals)
         rows = Pane(_render_rows, head=self._render_rows_head, export=_export_rows)
         self._chosen = Choices(state, "feed", lambda _: self._rows.refresh())
         self._read: _Range | None = None
@@ -144,9 +147,13 @@ def _range(service: TableService, state: PageState) -> _Range | None:
     return _Range(service, first, last)
 
 
-def _render_totals(asked: _Range, totals: ChangeTotals, pages: Pages) -> Markup:
+def _render_totals(links: PlaceLinks, asked: _Range, totals: ChangeTotals, pages: Pages) -> Markup:
     total = totals.versions.num_rows
-    rows = [build_total_row(row) for row in read_records(totals.versions.slice(*pages.span(total)))]
+    shown = read_records(totals.versions.slice(*pages.span(total)))
+    rows = links.rows(
+        [*map(build_total_row, shown)],
+        lambda version: {"older": int(version), "version": int(version), "other": ""},
+    )
     uri, span = asked.service.uri, [str(totals.first), str(totals.last)]
     commands = {
         "CLI": command_line("changes", uri, [*span, "--count"]),
@@ -262,7 +269,7 @@ _TOTALS: Request[_Range, ChangeTotals] = Request(
         stopped="Stopped before every version was counted.",
         again="Count the changes",
     ),
-    follows=("version", "older", "other"),
+    follows=LINKED,
     top=_render_input,
     failed=_render_failure,
 )

@@ -170,7 +170,10 @@ class FilesView:
 
     def _render_table(self, asked: _Files, page: look.FilesPage, _: Pages) -> Markup:
         query = asked.query
-        rows = [build_file_row(entry, self._state.file) for entry in read_records(page.rows)]
+        rows = self._links.rows(
+            [build_file_row(entry, self._state.file) for entry in read_records(page.rows)],
+            lambda path: {"file": path},
+        )
         return html(
             "{}{}",
             render_above_list(
@@ -274,7 +277,7 @@ _FILES: Request[_Files, look.FilesPage] = Request(
         stopped="Stopped before the files were read.",
         again="Read the files",
     ),
-    follows=("version", "file", "files"),
+    follows=LINKED,
     top=_render_top,
     failed=render_problem_below,
 )

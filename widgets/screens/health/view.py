@@ -29,6 +29,7 @@ from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_key_figures
+from widgets.ui.place_links import LINKED, PlaceLinks
 from widgets.ui.plan_navigation import open_plan
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
@@ -53,7 +54,8 @@ class HealthView:
     def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
         answer = Pane(_render_health, head=_render_head, export=_export_findings)
-        missing = Pane(_render_missing, noun="files", export=_export_missing)
+        links = PlaceLinks(state, has_address=services.runner.is_background)
+        missing = Pane(partial(_render_missing, links), noun="files", export=_export_missing)
         log_bytes = Pane(_render_bytes)
         self._view = View(services, state, "health", _HEALTH, answer, missing, log_bytes)
         self.panel = build_stack(
@@ -109,18 +111,21 @@ def _render_head(_: _Asked, found: Health | None) -> Markup:
     )
 
 
-def _render_missing(_: _Asked, found: Health, pages: Pages) -> Markup:
+def _render_missing(links: PlaceLinks, _: _Asked, found: Health, pages: Pages) -> Markup:
     missing = found.missing
     if missing is None or not missing.num_rows:
         return NOTHING
     shown = read_records(missing.slice(*pages.span(missing.num_rows)))
+    rows = links.rows(
+        [*map(build_missing_row, shown)], lambda path: {"file": path, "view": "reach"}, linked=1
+    )
     return html(
         '<div class="dx-head">'
         "<h3>Files that the latest version needs and that are gone</h3>"
         '<span class="dx-hint">click one to ask why</span>'
         "{}</div>{}{}",
         EXPORT_BUTTONS,
-        render_table("Missing files", MISSING_COLUMNS, [*map(build_missing_row, shown)]),
+        render_table("Missing files", MISSING_COLUMNS, rows),
         pages.render(missing.num_rows),
     )
 
@@ -165,5 +170,5 @@ _HEALTH: Request[_Asked, Health] = Request(
     question=lambda service, state: _Asked(service, state.latest),
     read=_read,
     words=lambda asked: _FILES if asked.has_files else _LOG,
-    follows=("latest",),
+    follows=("latest", *LINKED),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -49,6 +50,7 @@ from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS, convert
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_key_figures, render_section
+from widgets.ui.place_links import LINKED, PlaceLinks
 from widgets.ui.records import read_records
 from widgets.ui.table import Row, render_above_list, render_table
 from widgets.ui.view import AtVersion, Offer, Pane, Request, View, Words, at_version
@@ -78,7 +80,8 @@ class LayoutView:
         )
         self._partition = PartitionPart(services, state)
         depth = Pane(_render_depth, head=_DEPTH_HEAD)
-        effects = Pane(_render_effects, head=_EFFECTS_HEAD)
+        links = PlaceLinks(state, has_address=services.runner.is_background)
+        effects = Pane(partial(_render_effects, links), head=_EFFECTS_HEAD)
         self._views = (
             View(services, state, "layout", _SIZES, sizes, self._partitions),
             View(services, state, "layout", _DEPTH, depth),
@@ -184,8 +187,9 @@ def _offer_effects(asked: _AllCommits) -> Markup | None:
     return None if asked.latest < FREE_COMMITS else _EFFECTS_OFFER
 
 
-def _render_effects(_: _AllCommits, frame: pa.Table, __: Pages) -> Markup:
-    rows = [build_effect_row(row) for row in read_records(frame.slice(0, EFFECTS_SHOWN))]
+def _render_effects(links: PlaceLinks, _: _AllCommits, frame: pa.Table, __: Pages) -> Markup:
+    shown = read_records(frame.slice(0, EFFECTS_SHOWN))
+    rows = links.compared([*map(build_effect_row, shown)])
     more = frame.num_rows - EFFECTS_SHOWN
     note = (
         html('<p class="dx-muted">{:,} older ones are not listed.</p>', more)
@@ -260,5 +264,6 @@ _EFFECTS: Request[_AllCommits, pa.Table] = Request(
         stopped="Stopped before the whole history was read.",
         again="Find every OPTIMIZE of the log",
     ),
+    follows=LINKED,
     offer=Offer(action="effects", render=_offer_effects),
 )

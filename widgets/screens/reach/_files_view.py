@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from explorer.inspect import FileReason, Folder
 from widgets.markup import NOTHING, Markup, html
@@ -26,6 +27,7 @@ from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_asked_problem, render_definitions, render_section
+from widgets.ui.place_links import LINKED, PlaceLinks
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
@@ -69,8 +71,9 @@ class FolderPart:
     """A card about everything below the table's root, listed on demand."""
 
     def __init__(self, services: PageServices, state: PageState) -> None:
+        links = PlaceLinks(state, has_address=services.runner.is_background)
         answer = Pane(_render_folder, head=_FOLDER_HEAD)
-        files = Pane(_render_foreign, noun="files", export=_export_foreign)
+        files = Pane(partial(_render_foreign, links), noun="files", export=_export_foreign)
         self.view = View(services, state, "reach", _FOLDER, answer, files)
         self.panel = build_card(answer.live, files.live)
         answer.live.on("maintain", lambda _: state.param.update(view="maintenance"))
@@ -129,16 +132,17 @@ def _render_folder(asked: _Latest, folder: Folder, _: Pages) -> Markup:
     )
 
 
-def _render_foreign(_: _Latest, folder: Folder, pages: Pages) -> Markup:
+def _render_foreign(links: PlaceLinks, _: _Latest, folder: Folder, pages: Pages) -> Markup:
     total = folder.files.num_rows
     shown = read_records(folder.files.slice(*pages.span(total)))
+    rows = links.rows([*map(build_foreign_row, shown)], lambda path: {"file": path})
     return html(
         '<div class="dx-head dx-below"><h4>Files that no version knows</h4>'
         '<span class="dx-hint">click one to ask why it is here</span>'
         "{}</div>{}{}",
         EXPORT_BUTTONS,
         render_table(
-            "Files that no version knows", FOREIGN_COLUMNS, [*map(build_foreign_row, shown)],
+            "Files that no version knows", FOREIGN_COLUMNS, rows,
             empty="Every file in the folder belongs to the table.",
         ),
         pages.render(total),
@@ -191,6 +195,6 @@ _FOLDER: Request[_Latest, Folder] = Request(
         stopped="Stopped before the folder was listed.",
         again="List the folder",
     ),
-    follows=("latest",),
+    follows=("latest", *LINKED),
     offer=Offer(action="folder", render=lambda _: _FOLDER_OFFER),
 )

@@ -32,6 +32,7 @@ from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_folded
+from widgets.ui.place_links import LINKED, PlaceLinks
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import Pane, Request, View, Words
@@ -54,6 +55,7 @@ class ReachView:
 
     def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
+        self._links = PlaceLinks(state, has_address=services.runner.is_background)
         answer = Pane(self._render_reach, head=_HEAD)
         versions = Pane(
             self._render_versions, noun="versions", start=self._find_selected,
@@ -139,10 +141,11 @@ class ReachView:
 
     def _render_versions(self, _: _Asked, found: Reachability, pages: Pages) -> Markup:
         total = found.versions.num_rows
-        rows = [
-            build_version_row(row, self._state.version, found.now)
-            for row in read_records(_newest_first(found.versions, *pages.span(total)))
-        ]
+        shown = read_records(_newest_first(found.versions, *pages.span(total)))
+        rows = self._links.rows(
+            [build_version_row(row, self._state.version, found.now) for row in shown],
+            lambda version: {"version": int(version)},
+        )
         return html(
             '<div class="dx-head"><h3>Version by version</h3><span class="dx-hint"></span>'
             "{}</div>{}{}",
@@ -188,5 +191,5 @@ _REACH: Request[_Asked, Reachability] = Request(
     question=lambda service, state: _Asked(service, state.latest),
     read=_read,
     words=lambda asked: _FILES_WORDS if asked.has_files else _LOG_WORDS,
-    follows=("version", "latest"),
+    follows=("latest", *LINKED),
 )

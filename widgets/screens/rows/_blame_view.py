@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import explorer.inspect as look
@@ -11,13 +12,14 @@ from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.rows.ask import Rows, read_blame
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
-from widgets.state import PageState
+from widgets.state import VIEW_OF_A_VERSION, PageState
 from widgets.text import cut, format_count, format_minute, visible
 from widgets.theme import lane_of
 from widgets.ui.boxes import build_filled_card
 from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_asked_problem, render_detail_head
+from widgets.ui.place_links import LINKED, PlaceLinks
 from widgets.ui.records import read_records
 from widgets.ui.table import Cell, Column, Row, render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
@@ -56,14 +58,17 @@ class BlameView:
     def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
         self._chosen: tuple[TableService, int, Rows, int, str] | None = None
-        pane = Pane(_render, head=_render_head, noun="columns")
+        links = PlaceLinks(state, has_address=services.runner.is_background)
+        pane: Pane[_Row, look.RowBlame] = Pane(
+            partial(_render, links), head=_render_head, noun="columns"
+        )
         request = Request(
             question=self._question,
             read=lambda asked, watch, _: read_blame(
                 asked.service, asked.version, asked.where or "", watch
             ),
             words=_WORDS,
-            follows=(),
+            follows=LINKED,
             offer=Offer(action="blame", render=_render_offer),
             failed=render_asked_problem,
         )
@@ -103,7 +108,7 @@ class BlameView:
     def _open(self, version: str) -> None:
         chosen = self._state.find_version(version)
         if chosen is not None:
-            self._state.param.update(version=chosen, view="timeline")
+            self._state.param.update(version=chosen, view=VIEW_OF_A_VERSION)
 
     def _question(self, *_: object) -> _Row | None:
         if self._chosen is None:
@@ -144,9 +149,14 @@ def _render_offer(asked: _Row) -> Markup:
     return _NO_CONDITION if asked.where is None else _OFFER
 
 
-def _render(asked: _Row, found: look.RowBlame, pages: Pages) -> Markup:
+def _render(links: PlaceLinks, asked: _Row, found: look.RowBlame, pages: Pages) -> Markup:
     total, uri, where = found.cells.num_rows, asked.service.uri, found.where
     shown = read_records(found.cells.slice(*pages.span(total)))
+    rows = links.rows(
+        [build_cell_row({**row, "value": found.texts[row["column"]]}) for row in shown],
+        lambda version: {"version": int(version), "view": VIEW_OF_A_VERSION},
+        linked=3,
+    )
     commands = {
         "CLI": command_line("rows", uri, [where, "--blame", "--version", str(found.version)]),
         "Python": python_line(
@@ -161,7 +171,7 @@ def _render(asked: _Row, found: look.RowBlame, pages: Pages) -> Markup:
         render_table(
             "Commit of each value",
             COLUMNS,
-            [build_cell_row({**row, "value": found.texts[row["column"]]}) for row in shown],
+            rows,
         ),
         pages.render(total),
         render_copy_as("blame", commands),

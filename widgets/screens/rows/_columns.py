@@ -51,6 +51,10 @@ class Columns:
             return replace(self.pin(name), hidden=self.hidden | {name})
         return replace(self, hidden=self.hidden ^ {name})
 
+    def show_all(self) -> Columns:
+        """Hide none, and search for none; what is pinned and sorted stays so."""
+        return replace(self, hidden=frozenset(), contains="")
+
     def search(self, text: str) -> Columns:
         """Show those whose names hold a text, beside those that are pinned."""
         return replace(self, contains=text.strip()[:LONGEST_SEARCH])
@@ -119,9 +123,9 @@ def _parse_names(text: str) -> list[str]:
 
 def render_columns(columns: Columns, names: Sequence[str]) -> Markup:
     """What finds, hides and shows columns."""
-    if len(names) < _FEW and columns == Columns():
-        return NOTHING
     shown, matching = len(columns.shown(names)), columns.matching(names)
+    if len(names) < _FEW and shown == len(names) and not columns.contains:
+        return NOTHING
     listed = join(_render_choice(name, columns) for name in matching[:LISTED])
     more = len(matching) - LISTED
     left = html('<p class="dx-muted">{:,} more: type a part of the name.</p>', more)
@@ -136,7 +140,7 @@ def render_columns(columns: Columns, names: Sequence[str]) -> Markup:
         '<details class="dx-choose"><summary>Choose columns</summary><div>{}{}</div></details>',
         columns.contains,
         told,
-        NOTHING if columns == Columns() else undo,
+        NOTHING if shown == len(names) else undo,
         html('<div class="dx-shown-columns">{}</div>', listed) if listed else "No matches.",
         left if more > 0 else NOTHING,
     )

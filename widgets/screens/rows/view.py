@@ -44,6 +44,7 @@ from widgets.ui.pieces import (
     render_problems,
     render_section,
 )
+from widgets.ui.place_links import LINKED, PlaceLinks
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
@@ -82,6 +83,7 @@ class RowsView:
 
     def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
+        self._links = PlaceLinks(state, has_address=services.runner.is_background)
         self._chosen = Choices(state, "rows", self._choose_otherwise)
         rows = Pane(
             self._render_preview,
@@ -110,7 +112,7 @@ class RowsView:
         rows.live.on("pin", lambda name: self._arrange(self._columns.pin(name)))
         rows.live.on("hide", lambda name: self._arrange(self._columns.toggle(name)))
         rows.live.on("columns", lambda text: self._arrange(self._columns.search(text)))
-        rows.live.on("all", lambda _: self._arrange(Columns()))
+        rows.live.on("all", lambda _: self._arrange(self._columns.show_all()))
         past.live.on("version", self._open_commit)
 
     def show(self, service: TableService) -> None:
@@ -179,10 +181,11 @@ class RowsView:
 
     def _render_history(self, asked: _Search, found: _Found, _: Pages) -> Markup:
         history = found.history
-        rows = [
-            build_version_row(row, self._state.version)
-            for row in read_records(history.versions.slice(0, LISTED))
-        ]
+        shown = read_records(history.versions.slice(0, LISTED))
+        rows = self._links.rows(
+            [build_version_row(row, self._state.version) for row in shown],
+            lambda version: {"version": int(version), "view": "timeline"},
+        )
         unread = NOTHING
         if history.unread.num_rows:
             listed = read_records(history.unread.slice(0, LISTED))
@@ -361,6 +364,6 @@ _HISTORY: Request[_Search, _Found] = Request(
         stopped="Stopped before all versions were searched.",
         again="Search all versions",
     ),
-    follows=("version", "where"),
+    follows=LINKED,
     offer=Offer(action="search", render=_offer_search),
 )

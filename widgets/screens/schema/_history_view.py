@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -13,13 +14,14 @@ from widgets.markup import NOTHING, Markup, html
 from widgets.screens.schema._ask import read_schema_changes
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
-from widgets.state import PageState
+from widgets.state import VIEW_OF_A_VERSION, PageState
 from widgets.text import cut, format_count, format_minute, visible
 from widgets.ui.boxes import build_card
 from widgets.ui.copy_as import command_line, python_line, render_copy_as
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
+from widgets.ui.place_links import LINKED, PlaceLinks
 from widgets.ui.records import read_records
 from widgets.ui.table import Cell, Column, Row, render_table
 from widgets.ui.view import AtVersion, Pane, Request, View, Words, at_version
@@ -42,7 +44,8 @@ class SchemaHistoryView:
 
     def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
-        pane = Pane(_render, head=_render_head, noun="changes", export=_export)
+        links = PlaceLinks(state, has_address=services.runner.is_background)
+        pane = Pane(partial(_render, links), head=_render_head, noun="changes", export=_export)
         self._view = View(services, state, "schema", _REQUEST, pane)
         self.card = build_card(pane.live)
         pane.live.on("commit", self._choose)
@@ -53,7 +56,7 @@ class SchemaHistoryView:
 
     def _choose(self, version: str) -> None:
         if version.isdecimal():
-            self._state.param.update(version=int(version), view="timeline")
+            self._state.param.update(version=int(version), view=VIEW_OF_A_VERSION)
 
 
 def _render_head(_: AtVersion, found: pa.Table | None) -> Markup:
@@ -64,7 +67,7 @@ def _render_head(_: AtVersion, found: pa.Table | None) -> Markup:
     )
 
 
-def _render(asked: AtVersion, found: pa.Table, pages: Pages) -> Markup:
+def _render(links: PlaceLinks, asked: AtVersion, found: pa.Table, pages: Pages) -> Markup:
     total, uri, version = found.num_rows, asked.service.uri, asked.version
     commands = {
         "CLI": command_line("schema", uri, ["--version", str(version), "--history"]),
@@ -73,10 +76,14 @@ def _render(asked: AtVersion, found: pa.Table, pages: Pages) -> Markup:
         ),
     }
     shown = read_records(found.slice(*pages.span(total)))
+    rows = links.rows(
+        [*map(build_change_row, shown)],
+        lambda version: {"version": int(version), "view": VIEW_OF_A_VERSION},
+    )
     return html(
         '<p class="dx-lead">{}</p>{}{}{}',
         visible(look.schema_history_sentence(found)),
-        render_table("Changes of the schema", COLUMNS, [*map(build_change_row, shown)]),
+        render_table("Changes of the schema", COLUMNS, rows),
         pages.render(total),
         render_copy_as("schema-history", commands),
     )
@@ -117,4 +124,5 @@ _REQUEST: Request[AtVersion, pa.Table] = Request(
         stopped="Stopped before all commits were read.",
         again="Read the history of the schema",
     ),
+    follows=LINKED,
 )

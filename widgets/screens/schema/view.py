@@ -4,6 +4,7 @@ each column."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -44,6 +45,7 @@ from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_problem, render_section
+from widgets.ui.place_links import LINKED, PlaceLinks
 from widgets.ui.records import read_records
 from widgets.ui.table import Column, Row, render_table
 from widgets.ui.view import AtVersion, Pane, Request, View, Words, at_version
@@ -68,9 +70,11 @@ class SchemaView:
         self._state = state
         fields = Pane(_render_fields, head=_render_head, noun="fields", export=_export_fields)
         rules = Pane(_render_rules)
+        links = PlaceLinks(state, has_address=services.runner.is_background)
         presence = Pane(
-            _render_presence, head=_render_presence_head, noun="fields", export=_export_presence
-        )
+            partial(_render_presence, links), head=_render_presence_head, noun="fields",
+            export=_export_presence,
+        )  # fmt: skip
         self._facts = View(services, state, "schema", _FACTS, fields, rules)
         self._presence = View(services, state, "schema", _PRESENCE, presence)
         self._history = SchemaHistoryView(services, state)
@@ -145,7 +149,9 @@ def _render_presence_head(_: _Presence, found: ColumnPresence | None) -> Markup:
     )
 
 
-def _render_presence(asked: _Presence, found: ColumnPresence, pages: Pages) -> Markup:
+def _render_presence(
+    links: PlaceLinks, asked: _Presence, found: ColumnPresence, pages: Pages
+) -> Markup:
     total = found.columns.num_rows
     shown = read_records(found.columns.slice(*pages.span(total)))
     has_read = bool(found.files_read or found.unread.num_rows)
@@ -167,7 +173,7 @@ def _render_presence(asked: _Presence, found: ColumnPresence, pages: Pages) -> M
             "Files that hold each column", PRESENCE_COLUMNS, [*map(build_presence_row, shown)]
         ),
         pages.render(total),
-        _render_details(found),
+        _render_details(links, found),
         render_copy_as("presence", commands),
     )
 
@@ -180,7 +186,7 @@ def _export_presence(_: _Presence, found: ColumnPresence) -> Export:
     return Export.of(f"columns-{found.version}", found.columns)
 
 
-def _render_details(found: ColumnPresence) -> Markup:
+def _render_details(links: PlaceLinks, found: ColumnPresence) -> Markup:
     parts = NOTHING
     for title, columns, frame, build in (
         ("Files without a column", ABSENT_COLUMNS, found.absent, build_absent_row),
@@ -188,14 +194,25 @@ def _render_details(found: ColumnPresence) -> Markup:
         ("Files that were not read", UNREAD_COLUMNS, found.unread, build_unread_row),
     ):
         if frame.num_rows:
-            parts += render_section(title, _render_listed(title, columns, frame, build))
+            parts += render_section(
+                title, _render_listed(title, columns, frame, build, links=links)
+            )
     return parts
 
 
 def _render_listed(
-    title: str, columns: tuple[Column, ...], frame: pa.Table, build: Any, empty: str = ""
+    title: str,
+    columns: tuple[Column, ...],
+    frame: pa.Table,
+    build: Any,
+    empty: str = "",
+    *,
+    links: PlaceLinks | None = None,
 ) -> Markup:
+    """Rows of a table; those that can be chosen lead to a file, which the second cell names."""
     rows: list[Row] = [build(row) for row in read_records(frame.slice(0, LISTED))]
+    if links is not None:
+        rows = links.rows(rows, lambda path: {"file": path, "view": "files"}, linked=1)
     more = frame.num_rows - LISTED
     note = html('<p class="dx-muted">{:,} more are not listed.</p>', more) if more > 0 else NOTHING
     return render_table(title, columns, rows, empty=empty) + note
@@ -237,5 +254,5 @@ _FACTS: Request[AtVersion, SchemaFacts] = Request(
     ),
 )
 _PRESENCE: Request[_Presence, ColumnPresence] = Request(
-    question=_presence, read=_read_presence, words=_presence_words
+    question=_presence, read=_read_presence, words=_presence_words, follows=LINKED
 )

@@ -27,7 +27,7 @@ from widgets.ui.table import Cell, Column, Row
 PENDING = "\N{HORIZONTAL ELLIPSIS}"
 
 CATALOG_COLUMNS = (
-    Column(key="name", label="Table", sortable=True),
+    Column(key="name", label="Table", sortable=True, shrinks=True),
     Column(key="health", label="Finding", sortable=True),
     Column(key="saved", label="OPTIMIZE saves", align="right", sortable=True),
     Column(key="age", label="Last commit", align="right", sortable=True),
@@ -129,7 +129,7 @@ def build_summary_row(
     missing = PENDING if summary.is_waiting else UNKNOWN
     when = summary.timestamp
     cells = (
-        Cell(text=cut(summary.name, 60), title=summary.shown),
+        Cell(text=cut(summary.name, 60), title=_whole_name(summary)),
         _health(summary),
         _figure(summary.files_saved, format_count, missing),
         Cell(text=format_age(when, now) if when else missing, muted=when is None,
@@ -140,6 +140,12 @@ def build_summary_row(
         Cell(text=cut(summary.shown[len(folder) :], 200), title=summary.shown, muted=True),
     )  # fmt: skip
     return Row(action="choose", value=summary.shown, cells=cells[:num_columns])
+
+
+def _whole_name(summary: Any) -> str:
+    """The place, and the name that the catalog gives it where it has another one."""
+    name, shown = str(summary.name), str(summary.shown)
+    return shown if name in shown else f"{cut(name, 300)}: {shown}"
 
 
 def shared_folder(summaries: Sequence[Any]) -> str:

@@ -28,6 +28,7 @@ from widgets.ui.boxes import build_filled_card, build_stack
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_problem, render_waiting
+from widgets.ui.place_links import PlaceLinks
 from widgets.ui.table import Cell, Column, Row, render_table
 
 Open = Callable[[str], None]
@@ -120,6 +121,7 @@ class StartView:
     def __init__(self, services: PageServices, state: PageState, on_open: Open) -> None:
         self._services = services
         self._state = state
+        self._links = PlaceLinks(state, has_address=services.runner.is_background)
         self._summaries = services.summaries
         self._field = LiveHtml(_FIELD, margin=0)
         self._list = LiveHtml(margin=0)
@@ -201,7 +203,7 @@ class StartView:
             Row(cells=(Cell(text=cut_middle(uri, 110), title=uri),), action="choose", value=uri)
             for uri in recent
         ]
-        table = render_table("Tables opened lately", _COLUMNS, rows)
+        table = render_table("Tables opened lately", _COLUMNS, self._links.tables(rows))
         self._recent.html = (
             html(
                 '<section class="dx-start dx-recent"><h3>{}</h3>{}</section>',
@@ -237,7 +239,7 @@ class StartView:
         problems = join(render_problem(problem) for problem in self._summaries.problems())
         is_filtered = text or finding
         table = render_table(
-            "Tables", columns, rows, sort=self._sort,
+            "Tables", columns, self._links.tables(rows), sort=self._sort,
             empty="No table fits the filter." if is_filtered else "No table was found.",
         )  # fmt: skip
         return html(

@@ -26,6 +26,7 @@ from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_detail_head, render_problems
+from widgets.ui.place_links import LINKED, PlaceLinks
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import AtVersion, Pane, Request, View, Words, at_version
@@ -45,6 +46,7 @@ class StatisticsView:
 
     def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
+        self._links = PlaceLinks(state, has_address=services.runner.is_background)
         coverage = Pane(
             self._render_coverage, head=_render_head, noun="columns", start=self._find_selected,
             export=_export_coverage,
@@ -81,10 +83,11 @@ class StatisticsView:
     def _render_coverage(self, asked: AtVersion, report: StatisticsReport, pages: Pages) -> Markup:
         entries = read_records(report.columns)
         offset, limit = pages.span(len(entries))
-        rows = [
-            build_coverage_row(entry, self._state.column)
-            for entry in entries[offset : offset + limit]
-        ]
+        shown = entries[offset : offset + limit]
+        rows = self._links.rows(
+            [build_coverage_row(entry, self._state.column) for entry in shown],
+            lambda column: {"column": column},
+        )
         uri = asked.service.uri
         commands = {
             "CLI": command_line("stats", uri, ["--version", str(asked.version)]),
@@ -147,7 +150,7 @@ _COVERAGE: Request[AtVersion, StatisticsReport] = Request(
         stopped="Stopped before the statistics of all files were read.",
         again="Read the statistics",
     ),
-    follows=("version", "column"),
+    follows=LINKED,
 )
 _RANGES: Request[_Column, ColumnRanges] = Request(
     question=_column,

@@ -25,6 +25,7 @@ from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_key_figures
+from widgets.ui.place_links import LINKED, PlaceLinks
 from widgets.ui.plan_links import render_step_link
 from widgets.ui.plan_navigation import open_plan
 from widgets.ui.records import read_records
@@ -42,6 +43,7 @@ class VectorsView:
 
     def __init__(self, services: PageServices, state: PageState) -> None:
         self._state = state
+        self._links = PlaceLinks(state, has_address=services.runner.is_background)
         self._chosen = Choices(state, "vectors", lambda _: self._put_in_order())
         self._ordered = _DEFAULT_SORT
         answer = Pane(self._render_vectors, head=_render_head, noun="files", export=_export)
@@ -94,7 +96,10 @@ class VectorsView:
         if not total:
             return lead
         entries = read_records(vectors.frame.slice(*pages.span(total)))
-        rows = [build_density_row(entry, self._state.file) for entry in entries]
+        rows = self._links.rows(
+            [build_density_row(entry, self._state.file) for entry in entries],
+            lambda path: {"file": path},
+        )
         uri, version = asked.service.uri, asked.version
         commands = {
             "CLI": command_line("dv", uri, ["--version", str(version)]),
@@ -140,5 +145,5 @@ _VECTORS: Request[AtVersion, Vectors] = Request(
         stopped="Stopped before the deletion vectors of all files were found.",
         again="Find the deletion vectors",
     ),
-    follows=("version", "file"),
+    follows=LINKED,
 )

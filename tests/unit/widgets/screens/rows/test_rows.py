@@ -14,7 +14,7 @@ import pytest
 import explorer.inspect as look
 from tests.tables import PROTOCOL, LogFolder, add, metadata, remove
 from tests.unit.widgets.page.test_explorer_view import Page
-from widgets.screens.rows._columns import Columns
+from widgets.screens.rows._columns import Columns, render_columns
 from widgets.screens.rows.ask import PREVIEW_ROWS, Rows, plain_rows, sort_rows
 from widgets.screens.rows.parts import COLUMNS_SHOWN, Grid, render_rows, value_cell
 from widgets.ui.live_html import LiveHtml
@@ -210,6 +210,23 @@ def test_columns_are_sorted_and_pinned_on_the_page(tmp_path: Path) -> None:
     page.do("pin", "part")
     head = page.html.partition("<caption>Rows</caption>")[2].partition("</thead>")[0]
     assert head.index('data-value="part"') < head.index('data-value="id"')
+
+
+def test_all_columns_are_offered_where_some_are_hidden(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path).root, view="rows", version=0)
+    for action, name in (("sort", "id"), ("pin", "part")):
+        page.do(action, name)
+        assert "Show all columns" not in page.html
+    names = [f"c{at}" for at in range(20)]
+    arranged = Columns().sort_by("c3").pin("c7")
+    for fewer in (arranged.toggle("c1"), arranged.search("c1")):
+        assert 'data-do="all"' in render_columns(fewer, names)
+        assert fewer.show_all() == arranged
+    assert 'data-do="all"' not in render_columns(arranged, names)
+    assert 'data-do="all"' not in render_columns(arranged.search("c"), names)
+    page.state.rows = "hidden=part&by=id&pinned=id"
+    page.do("all")
+    assert page.state.rows == "by=id&pinned=id"
 
 
 def test_an_unknown_column_is_answered_with_the_nearest(tmp_path: Path) -> None:

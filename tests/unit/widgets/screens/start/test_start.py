@@ -16,7 +16,7 @@ from widgets.session.page_services import OpenTables, PageServices
 from widgets.session.recents import Recents
 from widgets.session.table_summaries import TableSummaries, TableSummary
 from widgets.session.work import InlineRunner
-from widgets.state import PageState
+from widgets.state import Address, PageState, parse_address
 
 
 def services(*offered: str, summaries: Any = None) -> PageServices:
@@ -101,3 +101,22 @@ def test_what_is_chosen_of_the_list_is_in_the_address(monkeypatch: pytest.Monkey
     state.tables = ""  # as Back leads to
     found = re.findall(r'data-do="choose" data-value="([^"]*)"', start._list.html)
     assert found == places
+
+
+@pytest.mark.parametrize("has_address", [True, False])
+def test_a_table_of_the_list_is_a_link_where_the_page_has_an_address(
+    monkeypatch: pytest.MonkeyPatch, has_address: bool
+) -> None:
+    hostile = '/lake/"><img src=x onerror=alert(1)>&view=log'
+    summaries = TableSummaries([Offered(target=hostile), Offered(target="/lake/b", name="B")])
+    monkeypatch.setattr(summaries, "follow", lambda _: None)
+    page = services("/lake/lately", summaries=summaries)
+    page.runner.is_background = has_address  # type: ignore[misc]
+    start = StartView(page, PageState(tables="by=name"), lambda _: None)
+    shown = start._list.html + start._recent.html
+    assert "<img" not in shown
+    links = [parse_address(unescape(link)) for link in re.findall('<a href="(.*?)"', shown)]
+    places = ["/lake/b", hostile, "/lake/lately"] if has_address else []
+    assert sorted(places) == sorted(address.table for address, _ in links)
+    assert all(address == Address(table=address.table) for address, _ in links)
+    assert 'title="B: /lake/b"' in shown
