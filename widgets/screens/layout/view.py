@@ -35,7 +35,7 @@ from widgets.screens.layout._parts import (
 )
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
-from widgets.state import PageState
+from widgets.state import PageState, render_list
 from widgets.text import format_count, visible
 from widgets.ui.boxes import (
     build_card,
@@ -80,8 +80,8 @@ class LayoutView:
         )
         self._partition = PartitionPart(services, state)
         depth = Pane(_render_depth, head=_DEPTH_HEAD)
-        links = PlaceLinks(state, has_address=services.runner.is_background)
-        effects = Pane(partial(_render_effects, links), head=_EFFECTS_HEAD)
+        self._links = PlaceLinks(state, has_address=services.runner.is_background)
+        effects = Pane(partial(_render_effects, self._links), head=_EFFECTS_HEAD)
         self._views = (
             View(services, state, "layout", _SIZES, sizes, self._partitions),
             View(services, state, "layout", _DEPTH, depth),
@@ -122,7 +122,10 @@ class LayoutView:
     def _render_partitions(self, _: AtVersion, layout: Layout, pages: Pages) -> Markup:
         rows = read_records(layout.partitions.slice(*pages.span(layout.partitions.num_rows)))
         chosen, columns = dict(chosen_partition(self._state)), layout.partition_columns
-        listed = [build_partition_row(row, columns, chosen) for row in rows]
+        listed = self._links.rows(
+            [build_partition_row(row, columns, chosen) for row in rows],
+            lambda name: {"layout": render_list("layout", {"partition": name})},
+        )
         return _render_partitions(layout, listed, pages)
 
     def _compare(self, version: str) -> None:
@@ -245,7 +248,7 @@ _SIZES: Request[AtVersion, Layout] = Request(
         stopped="Stopped before the sizes of all files were read.",
         again="Read the sizes",
     ),
-    follows=("version", "layout"),
+    follows=LINKED,
 )
 _DEPTH: Request[AtVersion, pa.Table] = Request(
     question=at_version,

@@ -30,7 +30,7 @@ ASKED = {
 
 LEAD_ON = {
     "timeline": {"select"}, "feed": {"one"}, "rows": {"version", "commit"}, "files": {"file"},
-    "statistics": {"column"}, "vectors": {"file"}, "layout": {"version"},
+    "statistics": {"column"}, "vectors": {"file"}, "layout": {"version", "partition"},
     "reach": {"version", "file"}, "schema": {"commit", "file"},
     "engines": {"engine"}, "conflicts": {"version"},
 }  # fmt: skip
