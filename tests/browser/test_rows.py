@@ -31,7 +31,8 @@ def test_a_row_is_looked_for_and_its_history_searched(
     expect(row).to_have_count(1)
     row.click()
     expect(page).to_have_url(re.compile("version=1&"))
-    expect(page.get_by_text("1 row of version 1 matches.")).to_be_visible()
+    expect(page).to_have_url(re.compile("view=timeline"))
+    expect(page.get_by_role("heading", name="Version 1", exact=False)).to_be_visible()
 
 
 def test_the_button_of_a_pinned_column_has_its_own_room(

@@ -309,7 +309,7 @@ def _render_pickers(asked: Pair, wrong: str = "") -> Markup:
     return html(
         '<div class="dx-head" data-together="sides" data-of="{}"><h3>Compare</h3>{}{}'
         '<label class="dx-picker dx-other">of table <input type="text" data-do="other" '
-        'data-when="enter" value="{}" placeholder="this one; or give the place of another" '
+        'data-when="enter" value="{}" placeholder="this one, or another\'s place" '
         'aria-label="Other table"></label>'
         '<span class="dx-hint">press Enter</span></div>{}',
         asked.service.uri,
