@@ -110,12 +110,14 @@ class Timeline:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
     """What a timeline draws: `live` is what is there after each commit, in the timeline's
-    measure; `shown` are the commits that a filter lets through; `compactions` are first and
-    last versions. `pixels` is how wide the plot is, as far as that is known."""
+    measure; `shown` are the commits that a filter lets through; `window` are the ends of a part of
+    the axis that was chosen by its name; `compactions` are first and last versions. `pixels` is how
+    wide the plot is, as far as that is known."""
 
     commits: Commits
     live: Floats | None = None
     shown: Flags | None = None
+    window: tuple[float, float] | None = None
     compactions: Sequence[tuple[int, int]] = field(default=())
     pixels: float = ASSUMED_PIXELS
 
@@ -126,15 +128,26 @@ class History:
         return everything if self.shown is None else self.shown
 
     @property
+    def in_lanes(self) -> Flags:
+        """The commits that have lanes: of what the filter lets through those in the window, else
+        all, so that no lane comes or goes while one moves through time."""
+        if self.window is None:
+            return self.seen
+        low, high = self.window
+        inside: Flags = (self.commits.x >= low) & (self.commits.x <= high)
+        return self.seen & inside
+
+    @property
     def has_checkpoints(self) -> bool:
-        """Whether a commit that the filter lets through has one."""
-        return bool((self.commits.checkpoint & self.seen).any())
+        """Whether a commit that has a lane has one."""
+        return bool((self.commits.checkpoint & self.in_lanes).any())
 
     @property
     def has_compactions(self) -> bool:
-        """Whether one ends with a commit that the filter lets through."""
+        """Whether one ends with a commit that has a lane."""
+        there = self.in_lanes
         lasts = (self.commits.position(last) for _, last in self.compactions)
-        return any(at is not None and self.seen[at] for at in lasts)
+        return any(at is not None and there[at] for at in lasts)
 
 
 def build_timeline(palette: Palette, axis: Axis, measure: Measure = "bytes") -> Timeline:
@@ -246,9 +259,8 @@ def _fill_live(plot: Timeline, history: History, low: float, high: float) -> Non
 
 
 def _arrange_lanes(plot: Timeline, history: History) -> None:
-    """A lane for each kind that occurs in what is read and the filter lets through, so that none
-    comes or goes while one moves through time."""
-    commits, seen = history.commits, history.seen
+    """A lane for each kind that occurs, and none that is empty."""
+    commits, seen = history.commits, history.in_lanes
     found = {LANES[int(lane)] for lane in np.unique(commits.lane[seen])}
     factors = [name for name in LANES if name in found]
     events = find_events(commits).values()

@@ -118,6 +118,7 @@ class TimelineView:
             commits=commits,
             live=self._history.live.get(self._measure),
             shown=read_shown(commits, self._state.only),
+            window=None if self._range in {None, EVERYTHING} else window_of(commits, self._range),
             compactions=self._history.compactions,
             pixels=self._pixels,
         )
@@ -228,8 +229,11 @@ class TimelineView:
     def _moved(self, _attribute: str, _old: Any, _new: Any) -> None:
         if self._moving or self._plot is None:
             return
+        named = self._range
         self._leave_window()
         self._draw_head()
+        if named != self._range:
+            self._draw_foot()  # the lanes and shapes of all are back
         with in_order():
             fill_view(self._plot, self._drawn())
             self._show_version(self._plot)
@@ -302,6 +306,7 @@ class TimelineView:
         return True
 
     def _zoom_in_on(self, view: Span) -> None:
+        self._range = None
         self._fill(view=view)
         self._leave_window()
         self._draw_head()
@@ -410,7 +415,7 @@ class TimelineView:
         if self._history.commits is None:
             return NOTHING
         drawn = self._drawn()
-        there = find_shapes(drawn.commits, drawn.seen)
+        there = find_shapes(drawn.commits, drawn.in_lanes)
         there += ["checkpoint"] if drawn.has_checkpoints else []
         there += ["log compaction"] if drawn.has_compactions else []
         shapes = join(

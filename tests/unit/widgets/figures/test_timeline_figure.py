@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from bokeh.models import BoxSelectTool, HoverTool, PanTool, Span
 
@@ -114,6 +115,25 @@ def test_unknown_numbers_are_said_to_be_unknown_and_drawn_hollow() -> None:
     assert plot.marks.data["user"][0] == UNKNOWN
     assert plot.marks.data["fill"][0] == 0
     assert plot.marks.data["fill"][1] > 0
+
+
+def test_lanes_that_a_filter_or_a_window_leaves_empty_go() -> None:
+    first = commit(0, has_protocol=True, is_checkpoint=True)
+    later = [commit(at, operation="MERGE") for at in range(1, 9)]
+    commits = read_commits(frame(first, *later, commit(9, operation="DELETE")))
+    every = ["DELETE", "MERGE", "WRITE"]
+    assert [lane for lane in lanes_of(History(commits=commits)) if lane in every] == every
+    merges = pc.equal(commits.frame["operation"], "MERGE").to_numpy()
+    assert lanes_of(History(commits=commits, shown=merges)) == ["MERGE"]
+    low, high = float(commits.x[5]), float(commits.x[9])
+    assert lanes_of(History(commits=commits, window=(low, high))) == ["DELETE", "MERGE"]
+    assert lanes_of(History(commits=commits, shown=merges, window=(high, high))) == []
+
+
+def lanes_of(history: History) -> list[str]:
+    """The lanes, the lowest first."""
+    lanes: list[str] = drawn_in(history, 400).lanes.y_range.factors
+    return lanes
 
 
 def drawn_in(history: History, pixels: float) -> Timeline:

@@ -98,3 +98,26 @@ def test_zoom_out_is_off_where_all_is_shown_and_all_is_pressed_again_after_it(
     assert view_of(page) == pytest.approx(whole)
     assert off in page.html
     assert pressed in page.html
+
+
+def test_all_lanes_are_back_once_a_window_is_left(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "orders")
+    log.commit(0, [PROTOCOL, metadata(), {"commitInfo": {"operation": "WRITE"}}, add("0")])
+    for version in range(1, 200):
+        log.commit(version, [{"commitInfo": {"operation": "MERGE"}}, add(f"{version}")])
+    for version in range(200):
+        log.time(version, 1_700_000_000_000)  # by version: all times are alike
+    page = Page().open(log.root, view="timeline")
+    plot, _ = read_marks(page)
+    assert plot.y_range.factors == ["METADATA", "MERGE", "WRITE"]
+    assert "\N{BLACK UP-POINTING TRIANGLE} protocol" in page.html
+    page.do("range", "24h")  # the last hundred
+    assert plot.y_range.factors == ["MERGE"]
+    assert "\N{BLACK UP-POINTING TRIANGLE} protocol" not in page.html
+    page.do("zoom", "in")
+    assert plot.y_range.factors == ["METADATA", "MERGE", "WRITE"]
+    page.do("range", "24h")
+    assert plot.y_range.factors == ["MERGE"]
+    plot.x_range.start = float(plot.x_range.start) - 50
+    assert plot.y_range.factors == ["METADATA", "MERGE", "WRITE"]
+    assert "\N{BLACK UP-POINTING TRIANGLE} protocol" in page.html
