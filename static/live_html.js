@@ -167,9 +167,8 @@ const rove = (list, at) => {
 
 // A table that is wider than its place says so, and is scrolled by the keyboard, too: it is a stop of the Tab
 // key as long as nothing in it is one.
-const tell_more = (place) => {
-  place.toggleAttribute("data-more", place.scrollLeft + place.clientWidth < place.scrollWidth - 2)
-}
+const has_more = (place) => place.scrollLeft + place.clientWidth < place.scrollWidth - 2
+const tell_more = (place, is_more = has_more(place)) => { place.toggleAttribute("data-more", is_more) }
 const FOCUSABLE = "a[href], button, input, select, summary, [tabindex='0']"
 
 // A row that leads to a place has the link of it. Who clicks as for a new tab opens that, wherever in
@@ -193,10 +192,14 @@ const step_in_list = (element, next) => {
   if (other) { stops(other).at(Math.min(at, stops(other).length - 1)).focus() }
   return true
 }
-const let_scroll = (root) => {
-  root.querySelectorAll(".dx-scroll").forEach(tell_more)
-  for (const place of root.querySelectorAll(".dx-scroll:not(.dx-grid)")) {
-    const is_stop = place.scrollWidth > place.clientWidth && place.querySelector(FOCUSABLE) === null
+const let_scroll = (roots) => {
+  const places = roots.flatMap((root) => [...root.querySelectorAll(".dx-scroll")])
+  // all are measured before one is changed: after each change the page would be laid out again
+  const measured = places.map((place) => [place, has_more(place), place.scrollWidth > place.clientWidth])
+  for (const [place, is_more, is_wider] of measured) {
+    tell_more(place, is_more)
+    if (place.classList.contains("dx-grid")) { continue }
+    const is_stop = is_wider && place.querySelector(FOCUSABLE) === null
     const wanted = {tabindex: "0", role: "group", "aria-label": place.querySelector("caption")?.textContent}
     for (const [name, value] of Object.entries(wanted)) {
       if (is_stop && value) { place.setAttribute(name, value) } else { place.removeAttribute(name) }
@@ -212,7 +215,7 @@ const let_scroll_soon = (root) => {
     requestAnimationFrame(() => {
       const roots = [...unscrolled]
       unscrolled.clear()
-      roots.forEach(let_scroll)
+      let_scroll(roots)
     })
   }
   unscrolled.add(root)
