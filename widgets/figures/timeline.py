@@ -130,12 +130,14 @@ class History:
     @property
     def in_lanes(self) -> Flags:
         """The commits that have lanes: of what the filter lets through those in the window, else
-        all, so that no lane comes or goes while one moves through time."""
+        all, so that no lane comes or goes while one moves through time; all, too, where none is in
+        the window, so that something is left to move by."""
         if self.window is None:
             return self.seen
         low, high = self.window
         inside: Flags = (self.commits.x >= low) & (self.commits.x <= high)
-        return self.seen & inside
+        found: Flags = self.seen & inside
+        return found if found.any() else self.seen
 
     @property
     def has_checkpoints(self) -> bool:

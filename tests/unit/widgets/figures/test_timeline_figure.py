@@ -127,7 +127,7 @@ def test_lanes_that_a_filter_or_a_window_leaves_empty_go() -> None:
     assert lanes_of(History(commits=commits, shown=merges)) == ["MERGE"]
     low, high = float(commits.x[5]), float(commits.x[9])
     assert lanes_of(History(commits=commits, window=(low, high))) == ["DELETE", "MERGE"]
-    assert lanes_of(History(commits=commits, shown=merges, window=(high, high))) == []
+    assert lanes_of(History(commits=commits, shown=merges, window=(high, high))) == ["MERGE"]
 
 
 def lanes_of(history: History) -> list[str]:
