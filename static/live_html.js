@@ -608,8 +608,9 @@ export function render({model, el, view}) {
   const is_selecting = () => (root.getRootNode().getSelection?.() ?? document.getSelection())?.type === "Range"
   const goes_elsewhere = (event) => {
     const link = is_for_elsewhere(event) ? link_of(event.target) : null
-    if (link === null) { return false }
-    if (event.target.closest(CLICKED) === null && (event.type === "auxclick" || !is_selecting())) { open_elsewhere(link) }
+    const clicked = event.target.closest(CLICKED)
+    if (link === null || (clicked !== null && clicked !== link)) { return false }
+    if (clicked === null && (event.type === "auxclick" || !is_selecting())) { open_elsewhere(link) }
     return true
   }
   root.addEventListener("auxclick", goes_elsewhere)

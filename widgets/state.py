@@ -246,7 +246,7 @@ def render_address(address: Address) -> str:
         for name in _TEXTS
         if (text := getattr(address, name)) and len(text) <= LONGEST_TEXT
     }
-    return "?" + urlencode(parts)
+    return "?" + urlencode(parts, errors="replace")
 
 
 FILTERED_BY = ("operation", "engine", "user", "effect", "text")

@@ -22,7 +22,7 @@ PHRASES = {
         "added, removed; inserted, deleted",
     ),
     "moved on": (r"transactions? moved on", "1 application transaction advanced"),
-    "vectors grew": (r"vectors? that grew", "rows newly deleted"),
+    "vectors grew": (r"vectors? that grew", "rows newly soft-deleted"),
     "anew": (r"\banew\b", "again; rewritten, reopened; Refresh"),
     "version is there": (r"[Vv]ersion [^\"\n]{1,20} is there\.", "Version 75 is available."),
     "nothing is called": (r"Nothing is called", "No matches."),

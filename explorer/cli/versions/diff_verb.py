@@ -178,8 +178,8 @@ def _print_rows(console: Console, rows: Mapping[str, Any]) -> None:
     words = {
         "added": "in added files",
         "removed": "in removed files",
-        "hidden": "newly deleted by deletion vectors",
-        "restored": "no longer deleted",
+        "hidden": "newly soft-deleted",
+        "restored": "no longer soft-deleted",
         "recounted": "by other row counts of the same files",
     }
     net = rows["net"]

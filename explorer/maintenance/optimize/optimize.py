@@ -205,8 +205,7 @@ def _summary(aim: Aim, groups: Groups, new_files: int, version: int) -> str:
     return (
         f"{what} as about {count(new_files, 'file')}{order}{gone} in "
         f"{count(groups.num_batches, 'commit')}. No {'live ' if hidden else ''}row changes, and "
-        f"nothing is lost until vacuum deletes the old files: "
-        f"version {version} stays readable."
+        f"nothing is lost until vacuum deletes the old files: version {version} stays readable."
     )
 
 

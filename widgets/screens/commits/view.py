@@ -80,7 +80,6 @@ class CommitsView:
         self._sorted = Choices(state, "commits", lambda _: self._refilter())
         self._removed = RemovedRows(services, history)
         self._uri = ""
-        self._listed: list[dict[str, object]] = []
         self._pages = Pages(self._table, "commits", self._draw)
         # what was chosen is the next stop of the Tab key after its list: commands stand elsewhere
         self.panel = build_card(self._head, self._filter.panel, self._table, place="dx-second")
@@ -161,13 +160,9 @@ class CommitsView:
         self._table.html = html('{}<div class="dx-commits">{}</div>', pager, table)
         commands = view_commands("timeline", self._state.table, self._state.version or 0)
         self.copy_as.html = render_copy_as("timeline", commands)
-        self._listed = entries
-        self._count_removed()
-
-    def _count_removed(self) -> None:
-        """Of what somebody looks at; what is listed may still be of the table before."""
+        # for whoever looks at it; what is listed may still be of the table before
         if self._state.view == VIEW_OF_A_VERSION and self._state.table == self._uri:
-            self._removed.count(self._listed)
+            self._removed.count(entries)
 
     def _chosen(self) -> Export | None:
         commits: Commits | None = self._history.commits

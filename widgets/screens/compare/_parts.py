@@ -96,13 +96,13 @@ _ROWS = (
     (
         "hidden",
         -1,
-        "rows newly deleted",
+        "rows newly soft-deleted",
         "Deleted since, in files that both have.",
     ),
     (
         "restored",
         1,
-        "rows no longer deleted",
+        "rows no longer soft-deleted",
         "Live again, in files that both have.",
     ),
     ("recounted", 1, "other counts", "The same files say that they hold another number of rows."),
@@ -110,8 +110,18 @@ _ROWS = (
 _ROWS_OF_TABLES = (
     ("added", 1, "files of the second table", "Live rows of files that only the second table has."),
     ("removed", -1, "files of the first table", "Live rows of files that only the first has."),
-    ("hidden", -1, "rows deleted in the second", "Live in the first, in files that both have."),
-    ("restored", 1, "rows deleted in the first", "Live in the second, in files that both have."),
+    (
+        "hidden",
+        -1,
+        "rows soft-deleted in the second",
+        "Live in the first, in files that both have.",
+    ),
+    (
+        "restored",
+        1,
+        "rows soft-deleted in the first",
+        "Live in the second, in files that both have.",
+    ),
     ("recounted", 1, "other counts", "The same files say that they hold another number of rows."),
 )
 

@@ -10,8 +10,10 @@ import pytest
 
 from tests.demo_story import AUTUMN, copy_demo
 from tests.unit.widgets.page.test_explorer_view import Page
-from widgets.state import VIEWS, parse_address
+from widgets.state import VIEWS, PageState, parse_address
 from widgets.ui.live_html import LiveHtml
+from widgets.ui.place_links import PlaceLinks
+from widgets.ui.table import Cell, Row
 
 ROW = re.compile(
     r'<tr tabindex="0" data-do="(\w+)" data-value="([^"]*)"([^>]*)>(.*?)</tr>', re.DOTALL
@@ -88,3 +90,9 @@ def test_the_links_of_the_commits_follow_what_else_is_chosen(shop: Path) -> None
     _, _, _, cells = next(row for row in ROW.findall(page.html) if row[0] == "select")
     address, _ = parse_address(unescape(LINK.findall(cells)[0]))
     assert (address.timeline, address.files) == ("measure=rows", "text=emea")
+
+
+def test_half_a_character_ends_no_list_of_links() -> None:
+    links = PlaceLinks(PageState(table="/lake/t", latest=1, version=1), has_address=True)
+    (row,) = links.tables([Row(cells=(Cell(text="t"),), action="open", value="/lake/\ud800")])
+    assert row.link == "?table=%2Flake%2F%3F&view=overview"
