@@ -65,19 +65,23 @@ _HAS = f"""async ([text, drawn]) => {{
   }}
 }}"""
 
+_FIND = """
+const find = (node, view) => {
+  const here = node.querySelector?.(`a[data-value="${view}"], a[href*="view=${view}"]`)
+  if (here) { return here }
+  for (const child of node.querySelectorAll("*")) {
+    const inner = child.shadowRoot && find(child.shadowRoot, view)
+    if (inner) { return inner }
+  }
+  return null
+}
+"""
+
 # Click a link of the navigation, and tell when the page changed last, in milliseconds.
 _GO = f"""async ([view, title]) => {{
   {_READ}
-  const find = (node) => {{
-    const here = node.querySelector?.(`a[data-value="${{view}}"], a[href*="view=${{view}}"]`)
-    if (here) {{ return here }}
-    for (const child of node.querySelectorAll("*")) {{
-      const inner = child.shadowRoot && find(child.shadowRoot)
-      if (inner) {{ return inner }}
-    }}
-    return null
-  }}
-  const link = find(document)
+  {_FIND}
+  const link = find(document, view)
   const begun = performance.now()
   link.click()
   let last = begun, before = null, is_there = false
@@ -90,6 +94,25 @@ _GO = f"""async ([view, title]) => {{
     if (now - begun > {LONGEST_MS}) {{ throw new Error("no end: " + view) }}
     await new Promise(requestAnimationFrame)
   }}
+}}"""
+
+# Click a link of the navigation, and tell when a plot is painted, in milliseconds: a message to
+# oneself comes after the frame that is being made.
+_DRAW = f"""async (view) => {{
+  {_READ}
+  {_FIND}
+  const link = find(document, view)
+  const begun = performance.now()
+  link.click()
+  while (!read(document.body, {{text: "", drawn: false}}).drawn) {{
+    if (performance.now() - begun > {LONGEST_MS}) {{ throw new Error("no plot: " + view) }}
+    await new Promise(requestAnimationFrame)
+  }}
+  const channel = new MessageChannel()
+  const painted = new Promise((done) => {{ channel.port1.onmessage = done }})
+  channel.port2.postMessage(0)
+  await painted
+  return performance.now() - begun
 }}"""
 
 
@@ -167,6 +190,14 @@ def _visit(context: BrowserContext, relay: Relay, table: Path, told: Told) -> No
             seconds = page.evaluate(_GO, [view, VIEW_TITLES[view]]) / 1000
             told.add(f"{VIEW_TITLES[view]}, {look} look", seconds, "s", "< 0.3 s")
             told.add(f"{VIEW_TITLES[view]}, {look} look, bytes", relay.received - before, "B")
+    address = address.replace("view=timeline", "view=overview")
+    page.goto(address, wait_until="commit")
+    _wait_for(page, "What to do first")
+    relay.wait_until_quiet()
+    for look in ("first", "second"):
+        seconds = page.evaluate(_DRAW, "timeline") / 1000
+        told.add(f"Timeline, {look} look: the plot of its commits", seconds, "s", "< 0.3 s")
+        page.evaluate(_GO, ["files", VIEW_TITLES["files"]])
 
 
 def _measure_large(browser: Browser, options: argparse.Namespace, place: Path, told: Told) -> None:

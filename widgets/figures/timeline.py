@@ -24,6 +24,7 @@ from bokeh.models import (
     RangeTool,
     Rect,
     Scatter,
+    Spacer,
     Span,
     Step,
     TapTool,
@@ -100,6 +101,11 @@ class Timeline:
     palette: Palette
     axis: Axis
     measure: Measure
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether what stands above the lanes is left out, see `hold_back`."""
+        return self.size not in self.layout.children
 
     @property
     def marks(self) -> ColumnDataSource:
@@ -194,6 +200,19 @@ def build_timeline(palette: Palette, axis: Axis, measure: Measure = "bytes") -> 
         axis=axis,
         measure=measure,
     )
+
+
+def hold_back(plot: Timeline) -> None:
+    """Leave out what stands above the lanes, and its place free: a browser takes twice as long to
+    draw all of it, and the lanes are what it is asked for."""
+    above = sum(part.height for part in (plot.size, plot.flow) if part.visible)
+    plot.layout.children = [Spacer(height=above), *plot.layout.children[2:]]
+
+
+def show_all(plot: Timeline) -> None:
+    """Bring back what `hold_back` left out."""
+    if plot.holds_back:
+        plot.layout.children = [plot.size, plot.flow, *plot.layout.children[1:]]
 
 
 def fill_timeline(plot: Timeline, history: History) -> None:

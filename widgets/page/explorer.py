@@ -31,7 +31,7 @@ from widgets.screens.reach.view import ReachView
 from widgets.screens.rows.view import RowsView
 from widgets.screens.schema.view import SchemaView
 from widgets.screens.statistics.view import StatisticsView
-from widgets.screens.timeline.view import READ_AHEAD, TimelineView
+from widgets.screens.timeline.view import READ_AHEAD, UNASKED, UNASKED_BYTES, TimelineView
 from widgets.screens.vectors.view import VectorsView
 from widgets.session.asking import drop_all
 from widgets.session.page_services import PageServices
@@ -292,6 +292,7 @@ class Explorer:
             state=self._state,
             is_current=lambda asked: asked is self._service,
         ).read(overview.latest)
+        self._services.runner.when_idle(self._read_unasked)
 
     def _read_timeline(self) -> None:
         """Read the history of the open table once somebody looks at the timeline."""
@@ -302,10 +303,28 @@ class Explorer:
     def _read_ahead(self) -> None:
         """Somebody points at the timeline: a short one is there when they click."""
         # without a background they would wait for it where they only pass by
-        if self._unread is None or self._state.opening or not self._services.runner.is_background:
+        if self._state.opening or not self._services.runner.is_background:
             return
-        if self._unread[1].latest < READ_AHEAD:
+        if self._unread is None:
+            self._timeline.build_ahead()
+        elif self._unread[1].latest < READ_AHEAD:
             self._begin_timeline(*self._unread, is_ahead=True)
+
+    def _read_unasked(self) -> None:
+        """Read a history that takes next to no time before somebody asks for it: whoever comes to
+        the timeline waits for its plot alone."""
+        unread = self._unread
+        if unread is None or not self._services.runner.is_background:
+            return
+        if unread[1].latest >= UNASKED:
+            return
+
+        def done(size: int | None) -> None:
+            is_quick = size is not None and size <= UNASKED_BYTES
+            if is_quick and self._unread is unread and not self._state.opening:
+                self._begin_timeline(*unread)
+
+        self._services.runner.run(unread[0].local_log_bytes, done, lambda _: None)
 
     def _begin_timeline(
         self, service: TableService, overview: Overview, *, is_ahead: bool = False

@@ -23,7 +23,9 @@ from explorer.log.folder.listing import LogListing
 from explorer.log.folder.segment import newest_named
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata, Protocol
+from explorer.protocol.filenames import LOG_FOLDER
 from explorer.scan.statistics.column_statistics import statistics_columns
+from explorer.storage.local import LocalStore
 from explorer.table.readable import newest_readable
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
@@ -313,6 +315,14 @@ class TableService:
     def list_times(self) -> TimedListing:
         """The log as it is now, with the times of its commits, for `read_timeline`."""
         return self._table.listed_times.list_log(self._table.store)
+
+    def local_log_bytes(self) -> int | None:
+        """What the files of the log hold where they lie on a local disk; None where each would be a
+        request that somebody pays."""
+        store = self._table.store
+        if not isinstance(store, LocalStore):
+            return None
+        return sum(found.size for found in store.list_folder(LOG_FOLDER))
 
     def read_timeline(
         self,

@@ -38,6 +38,10 @@ LOG = logging.getLogger(__name__)
 WORKERS = 8
 """Reads wait for stores more than they compute; eight sessions' clicks go side by side."""
 
+DRAWN_SECONDS = 0.2
+"""A browser has drawn by then what it was sent when somebody clicked: what is begun or sent only
+then keeps nobody waiting."""
+
 T = TypeVar("T")
 Done = Callable[[T], None]
 Failed = Callable[[Problem], None]
@@ -154,6 +158,11 @@ class Runner(Protocol):
     @property
     def is_background(self) -> bool:
         """Whether work goes on after `run` has returned."""
+        ...
+
+    @property
+    def has_drawn(self) -> bool:
+        """Whether a browser has drawn the page, and draws each message as it comes."""
         ...
 
 
@@ -319,6 +328,11 @@ class BackgroundRunner:
         # only the loop itself may be told of a time from another thread
         self._loop.add_callback(self._loop.call_later, seconds, self._announce, change)
 
+    @property
+    def has_drawn(self) -> bool:
+        """See `Runner.has_drawn`."""
+        return self._held is None
+
     def when_drawn(self, begin: Callable[[], None]) -> None:
         """See `Runner.when_drawn`; a page without a browser never draws."""
         if self._held is None:
@@ -417,6 +431,7 @@ class InlineRunner:
     """Runs work at once, for notebooks."""
 
     is_background = False
+    has_drawn = False
 
     def run(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
         """See `Runner.run`."""

@@ -27,6 +27,7 @@ from widgets.screens.commit._parts import (
 from widgets.screens.commit._rows_view import AFTER, BEFORE, ChangedRowsView
 from widgets.session.page_services import PageServices
 from widgets.session.tables import TableService
+from widgets.session.work import DRAWN_SECONDS
 from widgets.state import BESIDE, HistoryState, PageState
 from widgets.text import format_count
 from widgets.theme import lane_of
@@ -126,9 +127,13 @@ class CommitView:
         self._draw()
         # what the timeline knows of it is there; the timeline need not wait for the rest of what
         # nobody has chosen yet
-        runner = self._services.runner
-        begin = runner.when_idle if is_first else runner.when_drawn
-        begin(partial(self._read, service, version))
+        runner, read = self._services.runner, partial(self._read, service, version)
+        if not is_first:
+            runner.when_drawn(read)
+        elif runner.has_drawn and self._state.view != "commit":
+            runner.post_later(DRAWN_SECONDS, partial(runner.when_idle, read))
+        else:
+            runner.when_idle(read)
 
     def _read(self, service: TableService, version: int) -> None:
         if not self._is_current(service, version):

@@ -67,6 +67,7 @@ class CommitsView:
     def __init__(self, services: PageServices, state: PageState, history: HistoryState) -> None:
         self._state = state
         self._history = history
+        self._runner = services.runner
         self._links = PlaceLinks(state, has_address=services.runner.is_background)
         self._filter = CommitFilter(state, history)
         self._head = LiveHtml(
@@ -99,8 +100,9 @@ class CommitsView:
 
     def _renew_links(self) -> None:
         """What the links of the rows hold of the page is another."""
-        if self._state.view == VIEW_OF_A_VERSION:
-            self._draw()
+        if self._state.view == VIEW_OF_A_VERSION and self._history.commits is not None:
+            # after what is in front has come
+            self._runner.post(self._draw)
 
     def _refilter(self) -> None:
         self._pages.rewind()

@@ -23,6 +23,8 @@ from widgets.figures.timeline import (
     fill_view,
     find_between,
     find_versions,
+    hold_back,
+    show_all,
     show_range,
     show_version,
 )
@@ -42,7 +44,7 @@ from widgets.screens.timeline._windows import (
 )
 from widgets.session.page_services import PageServices
 from widgets.session.tables import Overview
-from widgets.session.work import in_order
+from widgets.session.work import DRAWN_SECONDS, in_order
 from widgets.state import HistoryState, PageState
 from widgets.text import cut, format_count, format_many
 from widgets.theme import DARK, LIGHT, Palette
@@ -54,6 +56,10 @@ READ_AHEAD = 1_000
 """Commits up to which a history is read and its plot built while somebody points at the link, for
 which they would wait beside all that the browser has to do then. A page that nobody points at does
 without the memory that a plot takes."""
+
+UNASKED, UNASKED_BYTES = 200, 4 << 20
+"""Commits, and bytes of a log on a local disk, up to which a history is read where nobody has asked
+for it: that takes some tenth of a second, for which whoever comes would wait."""
 
 RESIZED_PIXELS = 4
 """A plot that is so little wider or narrower stays as it is drawn."""
@@ -171,9 +177,26 @@ class TimelineView:
         elif self._plot is not None or self._is_in_front or self._is_ahead:
             self._fill()
 
+    def build_ahead(self) -> None:
+        """Somebody is about to look at commits that may be known already."""
+        self._is_ahead = True
+        self._fill_first()
+
     def _come_to_front(self) -> None:
+        if not self._is_in_front:
+            return
+        if self._plot is not None:
+            self._show_rest_later(self._plot)
+        elif self._services.runner.has_drawn:
+            # the browser draws the frame of the view while the plot is filled
+            self._services.runner.post(self._fill_first)
+        else:
+            self._fill_first()
+
+    def _fill_first(self) -> None:
         # a table that is just being opened brings its view before its commits
-        if self._plot is None and self._is_of_table and self._is_in_front:
+        is_wanted = self._is_in_front or self._is_ahead
+        if self._plot is None and self._is_of_table and is_wanted:
             self._fill()
 
     @property
@@ -204,21 +227,39 @@ class TimelineView:
         show_range(plot, commits, self._state.since, self._state.version)
         self._moving = False
         if fresh:
+            if self._pane.object is None and self._services.runner.has_drawn:
+                hold_back(plot)
+                if self._is_in_front:
+                    self._show_rest_later(plot)
             self._pane.object = plot.layout
         self._draw_head()
         self._draw_foot()
+
+    def _show_rest_later(self, plot: Timeline) -> None:
+        """What stands above the lanes comes when the browser has drawn them."""
+
+        def show() -> None:
+            if plot is self._plot:
+                with in_order():
+                    show_all(plot)
+
+        if plot.holds_back:
+            self._services.runner.post_later(DRAWN_SECONDS, show)
 
     def _build(self, commits: Commits) -> Timeline:
         kind = (DARK if self._state.dark else LIGHT, commits.axis, self._measure)
         plot = SPARE.take(*kind)
         if self._services.runner.is_background:
-            self._services.runner.when_drawn(partial(self._fill_spare, *kind))
+            self._services.runner.when_drawn(partial(self._fill_spare_later, *kind))
         for edge in ("start", "end"):
             plot.x_range.on_change(edge, self._moved)
         plot.lanes.on_change("inner_width", self._resized)
         plot.marks.selected.on_change("indices", self._tapped)
         plot.lanes.on_event(SelectionGeometry, self._brushed)
         return plot
+
+    def _fill_spare_later(self, *kind: Any) -> None:
+        self._services.runner.post_later(2 * DRAWN_SECONDS, partial(self._fill_spare, *kind))
 
     def _fill_spare(self, palette: Palette, axis: Axis, measure: Measure) -> None:
         def fill() -> None:

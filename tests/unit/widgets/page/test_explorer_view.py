@@ -224,29 +224,6 @@ def test_the_plot_is_drawn_when_somebody_comes_to_see_it(
     assert "The log has 3 commits." in page.html
 
 
-def test_a_short_timeline_is_built_for_whoever_points_at_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_surprises: None
-) -> None:
-    place = shop(tmp_path, versions=3)
-    page = Page(has_address=True).open(place, view="files")
-    (plot,) = page.explorer._front.select(pn.pane.Bokeh)
-    page.state.param.trigger("ahead")
-    drawn = plot.object
-    assert drawn is not None
-    assert page.state.view == "files"
-    page.state.view = "timeline"
-    assert plot.object is drawn
-    # that of the next table waits until somebody points at it again
-    page.open(shop(tmp_path / "other", versions=3), view="commit")
-    assert plot.object is None
-    # a longer one is read when somebody looks at it
-    monkeypatch.setattr(widgets.page.explorer, "READ_AHEAD", 2)
-    page = Page(has_address=True).open(place, view="files")
-    page.state.param.trigger("ahead")
-    (plot,) = page.explorer._front.select(pn.pane.Bokeh)
-    assert plot.object is None
-
-
 def read_marks(page: Page) -> tuple[figure, ColumnDataSource]:
     """The plot of the lanes and its marks."""
     (pane,) = page.explorer.panel.select(pn.pane.Bokeh)
