@@ -287,8 +287,17 @@ def test_an_error_says_what_was_meant_and_where_to_look(
     assert error["problem"] == "The address is incomplete: it lacks table and where."
 
 
-def test_an_address_that_leads_nowhere_leads_back(server: Server) -> None:
-    said = server.ask("/no/<b>such</b>/page")
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/no/<b>such</b>/page",
+        "/static/js/<b>such</b>.js",
+        "/static/extensions/panel/<b>such</b>.css",
+        "/fonts/<b>such</b>.woff2",
+    ],
+)
+def test_an_address_that_leads_nowhere_leads_back(server: Server, address: str) -> None:
+    said = server.ask(address)
     assert said.status == 404
     assert 'href="/?table="' in said.body
     assert "<b>" not in said.body

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Collection
 from typing import Any
 
-from tornado.web import RequestHandler
+from tornado.web import Application, RequestHandler, StaticFileHandler
 
 from widgets.served._headers import BARE_POLICY
 from widgets.served._signin_pages import render_not_found
@@ -53,12 +53,33 @@ class NotFound(RequestHandler):
     def prepare(self) -> None:
         """Answer before any method is called."""
         self.set_status(404)
-        self.set_header("Content-Type", "text/html; charset=utf-8")
-        self.set_header("Content-Security-Policy", BARE_POLICY)
-        self.finish(render_not_found(self.request.path, self._home))
+        _lead_back(self, self._home)
 
     def check_xsrf_cookie(self) -> None:
         """Nothing is done that a forged request could want."""
+
+
+def _lead_back(handler: RequestHandler, home: str) -> None:
+    handler.set_header("Content-Type", "text/html; charset=utf-8")
+    handler.set_header("Content-Security-Policy", BARE_POLICY)
+    handler.finish(render_not_found(handler.request.path, home))
+
+
+def lead_back_from_files(application: Application, home: str) -> None:
+    """Let an address of a file that there is not lead back too."""
+    for rule in application.wildcard_router.rules:
+        if isinstance(rule.target, type) and issubclass(rule.target, StaticFileHandler):
+            rule.target = _leading_back(rule.target, home)
+
+
+def _leading_back(files: type[StaticFileHandler], home: str) -> type[StaticFileHandler]:
+    def write_error(handler: StaticFileHandler, status_code: int, **options: Any) -> None:
+        if status_code == 404:
+            _lead_back(handler, home)
+        else:
+            files.write_error(handler, status_code, **options)
+
+    return type(files.__name__, (files,), {"write_error": write_error})
 
 
 class Health(RequestHandler):

@@ -32,6 +32,7 @@ from widgets.served._refused_requests import (
     Health,
     NotFound,
     guard_requests,
+    lead_back_from_files,
     log_request,
 )
 from widgets.served._session_page import (
@@ -255,6 +256,7 @@ def build_server(
     }
     guard_requests(server._tornado, origins)
     send_pages_in_two_parts(server._tornado)
+    lead_back_from_files(server._tornado, settings.home)
     return Server(server, shared, _notices(settings, shared))
 
 

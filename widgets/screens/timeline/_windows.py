@@ -48,6 +48,12 @@ def is_whole(view: Span, whole: Span) -> bool:
     return view[0] <= whole[0] + least and view[1] >= whole[1] - least
 
 
+def is_within(view: Span, window: Span) -> bool:
+    """Whether a part of the axis shows no commit that a named window does not: each of those ends
+    with the last commit."""
+    return view[0] >= window[0] - (window[1] - window[0]) * _ALIKE
+
+
 def zoom(view: Span, whole: Span, factor: float, around: float | None, narrowest: float) -> Span:
     """The view as many times as wide, within the whole and no narrower than `narrowest`: about
     the place `around` where that is in it, else about its middle."""

@@ -38,6 +38,7 @@ from widgets.screens.timeline._windows import (
     ZOOM,
     Span,
     is_whole,
+    is_within,
     names_of,
     window_of,
     zoom,
@@ -78,6 +79,8 @@ class TimelineView:
         self._chosen = Choices(state, "timeline", self._choose_otherwise)
         self._range: str | None = EVERYTHING
         """The window that is shown; None where it was zoomed or dragged."""
+        self._around: str | None = None
+        """The window that was shown before, as long as a part of it is."""
         self._moving = False
         self._pixels = ASSUMED_PIXELS
         self._is_of_table = False
@@ -112,7 +115,8 @@ class TimelineView:
         look, `is_ahead`, the plot is built as if this view were in front."""
         self._overview, self._is_ahead = overview, is_ahead
         if not stays:
-            self._range, self._plot, self._pane.object = self._window, None, None
+            self._range, self._around = self._window, None
+            self._plot, self._pane.object = None, None
             self._is_of_table = False
         self._draw_head()
         self._draw_foot()
@@ -124,10 +128,15 @@ class TimelineView:
             commits=commits,
             live=self._history.live.get(self._measure),
             shown=read_shown(commits, self._state.only),
-            window=None if self._range in {None, EVERYTHING} else window_of(commits, self._range),
+            window=self._window_of_lanes(commits),
             compactions=self._history.compactions,
             pixels=self._pixels,
         )
+
+    def _window_of_lanes(self, commits: Commits) -> Span | None:
+        """The part that was chosen by its name, also where less of it is shown now."""
+        name = self._range or self._around
+        return None if name in {None, EVERYTHING} else window_of(commits, name)
 
     @property
     def _measure(self) -> Measure:
@@ -270,10 +279,10 @@ class TimelineView:
     def _moved(self, _attribute: str, _old: Any, _new: Any) -> None:
         if self._moving or self._plot is None:
             return
-        named = self._range
+        named = self._range or self._around
         self._leave_window()
         self._draw_head()
-        if named != self._range:
+        if named != (self._range or self._around):
             self._draw_foot()  # the lanes and shapes of all are back
         with in_order():
             fill_view(self._plot, self._drawn())
@@ -281,9 +290,15 @@ class TimelineView:
 
     def _leave_window(self) -> None:
         """The visible part was zoomed or dragged: no window is shown, unless it is all of them."""
-        whole = self._is_whole
-        self._range = EVERYTHING if whole else None
+        self._around = self._find_around(self._view)
+        self._range = EVERYTHING if self._is_whole else None
         self._chosen.choose(window="")
+
+    def _find_around(self, view: Span) -> str | None:
+        """The window that was shown before, if this is a part of it."""
+        window = self._window_of_lanes(self._history.commits)
+        is_part = window is not None and is_within(view, window)
+        return self._range or self._around if is_part else None
 
     @property
     def _view(self) -> Span:
@@ -347,7 +362,7 @@ class TimelineView:
         return True
 
     def _zoom_in_on(self, view: Span) -> None:
-        self._range = None
+        self._around, self._range = self._find_around(view), None
         self._fill(view=view)
         self._leave_window()
         self._draw_head()

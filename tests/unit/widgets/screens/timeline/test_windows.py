@@ -115,9 +115,39 @@ def test_all_lanes_are_back_once_a_window_is_left(tmp_path: Path) -> None:
     assert plot.y_range.factors == ["MERGE"]
     assert "\N{BLACK UP-POINTING TRIANGLE} protocol" not in page.html
     page.do("zoom", "in")
+    assert plot.y_range.factors == ["MERGE"]
+    assert "\N{BLACK UP-POINTING TRIANGLE} protocol" not in page.html
+    page.do("zoom", "out")
+    page.do("zoom", "out")
     assert plot.y_range.factors == ["METADATA", "MERGE", "WRITE"]
+    assert "\N{BLACK UP-POINTING TRIANGLE} protocol" in page.html
     page.do("range", "24h")
     assert plot.y_range.factors == ["MERGE"]
     plot.x_range.start = float(plot.x_range.start) - 50
     assert plot.y_range.factors == ["METADATA", "MERGE", "WRITE"]
     assert "\N{BLACK UP-POINTING TRIANGLE} protocol" in page.html
+    # and stay, though what is shown is a part of that window again
+    plot.x_range.start = float(plot.x_range.start) + 50
+    assert plot.y_range.factors == ["METADATA", "MERGE", "WRITE"]
+
+
+def test_lanes_that_a_window_leaves_empty_stay_away_while_one_drags_within_it(
+    tmp_path: Path,
+) -> None:
+    log = LogFolder(tmp_path / "orders")
+    log.commit(0, [PROTOCOL, metadata(), add("0")])
+    for version in range(1, 200):
+        log.commit(version, [{"commitInfo": {"operation": "WRITE"}}, add(f"{version}")])
+    page = Page().open(log.root, view="timeline")
+    plot, _ = read_marks(page)
+    page.do("range", "24h")
+    page.do("zoom", "in")
+    # one end after the other, as a browser tells it
+    plot.x_range.start = float(plot.x_range.start) - 5
+    plot.x_range.end = float(plot.x_range.end) - 5
+    assert plot.y_range.factors == ["WRITE"]
+    page.state.dark = True
+    plot, _ = read_marks(page)
+    assert plot.y_range.factors == ["WRITE"]
+    page.do("range", "all")
+    assert plot.y_range.factors == ["METADATA", "UNKNOWN", "WRITE"]
