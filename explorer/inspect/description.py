@@ -221,7 +221,7 @@ def _file_sizes(snapshot: Snapshot) -> dict[str, int] | None:
     if (few := count_few(snapshot.loaded)) is not None:
         held = few.sizes
         return {"smallest": held[0], "median": held[(len(held) - 1) // 2], "largest": held[-1]}
-    import pyarrow.compute as pc  # noqa: PLC0415  # takes longer to import than a small table to read
+    import explorer.compute_functions as pc  # noqa: PLC0415  # takes longer to import than a small table to read
 
     sizes = snapshot.files(["size"]).column("size")
     ends = pc.min_max(sizes).as_py()

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.log.actions.columns import int64_column, int64_scalar, string_column, string_scalar
 from explorer.protocol.values.calendar_days import (
     DAY_US,

@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.log.actions.columns import string_column
 from explorer.log.plain_arrays import Flags, build_array, read_flags
 from explorer.log.text_bytes import offsets_of

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.log.actions.columns import int32_column, int64_column, string_column
 from explorer.protocol.values.calendar_days import Day, Moment
 from explorer.protocol.values.partition_values import PartitionValue

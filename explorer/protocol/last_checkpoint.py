@@ -11,10 +11,8 @@ path, the pairs sorted by the bytes of their paths. For example
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NoReturn
 from urllib.parse import quote
 
@@ -22,12 +20,13 @@ import orjson
 
 from explorer.errors import CorruptLogError
 from explorer.protocol.hooked_json import DuplicateNameError, refuse_constant, without_duplicates
+from explorer.records import record
 
 _SPEC = "Last Checkpoint File Schema"
 _PLACE = "_delta_log/_last_checkpoint"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class EmbeddedCheckpoint:
     """What a hint repeats of a V2 checkpoint.
 
@@ -44,7 +43,7 @@ class EmbeddedCheckpoint:
     sidecar_files: tuple[Mapping[str, Any], ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class LastCheckpoint:
     """What `_last_checkpoint` says; a hint that may be stale.
 
@@ -177,6 +176,8 @@ def _objects(body: Mapping[str, Any], key: str) -> tuple[Mapping[str, Any], ...]
 
 
 def _checksum(body: Mapping[str, Any]) -> str:
+    import hashlib  # noqa: PLC0415  # brings OpenSSL, 2 ms; many hints have no checksum
+
     form = ",".join(f"{path}={value}" for path, value in _canonical_pairs(body))
     return hashlib.md5(form.encode(), usedforsecurity=False).hexdigest()
 

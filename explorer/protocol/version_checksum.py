@@ -7,7 +7,6 @@ that it may hold is neither read nor written here: the log has it at first hand.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any, NoReturn, TypeVar
 
@@ -24,6 +23,7 @@ from explorer.protocol.actions import (
     parse_protocol,
     parse_transaction,
 )
+from explorer.records import record
 
 Action = TypeVar("Action")
 
@@ -34,7 +34,7 @@ _HISTOGRAM = "deletedRecordCountsHistogramOpt"
 _SIZES = "fileSizeHistogram"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FileSizes:
     """Files and their bytes by size, in bins that begin at `starts` (bytes, ascending, the
     first one at 0) and end where the next one begins."""
@@ -48,7 +48,7 @@ class FileSizes:
             raise AssertionError("a bin without its count or bytes")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class VersionChecksum:
     """The claims of one file; None for what it leaves out.
 

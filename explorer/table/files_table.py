@@ -33,8 +33,7 @@ def read_record_counts(loaded: LoadedVersion) -> pa.Table:
 
 def read_among(loaded: LoadedVersion, keys: pa.ChunkedArray, columns: Sequence[str]) -> pa.Table:
     """Those adds in force whose key is one of `keys`, likewise."""
-    import pyarrow.compute as pc  # noqa: PLC0415  # not needed to open a small table
-
+    import explorer.compute_functions as pc  # noqa: PLC0415  # not needed to open a small table
     from explorer.log.reconcile.key_columns import KEY_COLUMNS, keys_of  # noqa: PLC0415  # brings numpy
 
     state = loaded.state
@@ -43,7 +42,7 @@ def read_among(loaded: LoadedVersion, keys: pa.ChunkedArray, columns: Sequence[s
     else:  # they are put together of columns first
         named = [*dict.fromkeys([*columns, *KEY_COLUMNS])]
         tables = [
-            files.filter(pc.is_in(keys_of(files), value_set=keys)).select(list(columns))
+            pc.filter(files, pc.is_in(keys_of(files), value_set=keys)).select(list(columns))
             for files in _tables(loaded, "add", named)
         ]
     return pa.concat_tables([empty_table(state.schema("add", columns)), *tables])

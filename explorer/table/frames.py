@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.log.actions.columns import int64_scalar, string_column
 from explorer.log.plain_arrays import Numbers, read_numbers
 
@@ -20,7 +20,7 @@ _LARGEST_CLAIM: Final = 2**40
 def rows_of(files: pa.Table, path: str, columns: Sequence[str]) -> pa.Table:
     """The rows of one path, with just these columns."""
     found = pc.is_in(files.column("path"), value_set=string_column([path]))
-    return files.filter(found).select(list(columns))
+    return pc.filter(files, found).select(list(columns))
 
 
 def sum_of(numbers: pa.ChunkedArray) -> int:

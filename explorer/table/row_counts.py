@@ -6,13 +6,12 @@ from __future__ import annotations
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.errors import Problem
 from explorer.log.actions.record_counts import record_counts
 from explorer.log.plain_arrays import FALSE, TRUE, ZERO
 from explorer.log.state.file_columns import FileColumns, ReducibleFiles
-from explorer.log.statistics.statistics_text import parse_statistics_texts
 from explorer.table.counts import count
 from explorer.table.frames import sum_of
 
@@ -30,7 +29,7 @@ def flag_impossible(vectors: pa.ChunkedArray, records: pa.ChunkedArray) -> pa.Ch
     hidden = pc.struct_field(vectors, "cardinality")
     fits = pc.coalesce(pc.less_equal(hidden, records), TRUE)
     fits = pc.coalesce(pc.and_(pc.greater_equal(hidden, ZERO), fits), FALSE)
-    return pc.and_(vectors.is_valid(), pc.invert(fits))
+    return pc.and_(pc.is_valid(vectors), pc.invert(fits))
 
 
 def count_deleted(files: pa.Table) -> tuple[int | None, Problem | None]:
@@ -40,7 +39,7 @@ def count_deleted(files: pa.Table) -> tuple[int | None, Problem | None]:
     wrong = flag_impossible(vectors, files.column("num_records"))
     if not (number := pc.sum(wrong).as_py()):
         return sum_of(pc.struct_field(vectors, "cardinality")), None
-    (first,) = files.filter(wrong).slice(0, 1).to_pylist()
+    (first,) = pc.filter(files, wrong).slice(0, 1).to_pylist()
     said = render_cardinality(first["deletion_vector"]["cardinality"], first["num_records"])
     return None, impossible_problem(number, f" That of {first['path'][:200]!r}: {said}.")
 
@@ -49,7 +48,7 @@ def live_counts(files: pa.Table) -> pa.ChunkedArray:
     """How many rows each file with `deletion_vector` and `num_records` shows: those that its
     vector hides do not count. Null where the log does not say, or says what cannot be."""
     vectors, records = files.column("deletion_vector"), files.column("num_records")
-    hidden = pc.if_else(vectors.is_null(), ZERO, pc.struct_field(vectors, "cardinality"))
+    hidden = pc.if_else(pc.is_null(vectors), ZERO, pc.struct_field(vectors, "cardinality"))
     possible = pc.invert(flag_impossible(vectors, records))
     return pc.if_else(possible, pc.subtract(records, hidden), _UNKNOWN)
 
@@ -58,7 +57,7 @@ def hidden_counts(files: pa.Table) -> pa.ChunkedArray:
     """How many rows of each such file its vector hides, 0 without one; null where the log does
     not say, or says what cannot be."""
     vectors = files.column("deletion_vector")
-    hidden = pc.if_else(vectors.is_null(), ZERO, pc.struct_field(vectors, "cardinality"))
+    hidden = pc.if_else(pc.is_null(vectors), ZERO, pc.struct_field(vectors, "cardinality"))
     possible = pc.invert(flag_impossible(vectors, files.column("num_records")))
     return pc.if_else(possible, hidden, _UNKNOWN)
 
@@ -104,18 +103,23 @@ def find_unreadable(state: ReducibleFiles) -> Problem | None:
 def _count_unreadable(files: FileColumns) -> tuple[int, str]:
     """How many of some files they are, and the path of the first."""
     table, parsed = files.table, files.leaves.get(PARSED_NUM_RECORDS)
-    lost = record_counts(table.column("stats"), parsed).is_null()
+    lost = pc.is_null(record_counts(table.column("stats"), parsed))
     if not pc.any(lost).as_py():
         return 0, ""
-    texts = table.column("stats").filter(lost).combine_chunks()
+    texts = pc.filter(table.column("stats"), lost).combine_chunks()
+    if parsed is None and texts.null_count == len(texts):
+        return 0, ""
+    # takes longer to import than most logs to read, and nearly all have statistics or have none
+    from explorer.log.statistics.statistics_text import parse_statistics_texts  # noqa: PLC0415
+
     found = parse_statistics_texts(texts, {_NUM_RECORDS: pa.int64()})
-    said = found.columns[_NUM_RECORDS].is_valid()  # below 0
+    said = pc.is_valid(found.columns[_NUM_RECORDS])  # below 0
     if parsed is not None:
-        said = pc.or_(said, parsed.filter(lost).combine_chunks().is_valid())
+        said = pc.or_(said, pc.is_valid(pc.filter(parsed, lost).combine_chunks()))
     wrong = sorted({*found.bad, *pc.indices_nonzero(said).to_pylist()})
     if not wrong:
         return 0, ""
-    return len(wrong), table.column("path").filter(lost)[wrong[0]].as_py()
+    return len(wrong), pc.filter(table.column("path"), lost)[wrong[0]].as_py()
 
 
 def unreadable_problem(number: int, first: str) -> Problem:

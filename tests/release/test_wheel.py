@@ -52,7 +52,9 @@ def test_the_command_and_the_verbs_of_the_page_are_registered(wheel: zipfile.Zip
     (name,) = (name for name in wheel.namelist() if name.endswith("/entry_points.txt"))
     points = ConfigParser()
     points.read_string(wheel.read(name).decode())
-    assert dict(points["console_scripts"]) == {"delta-explorer": "explorer.cli.__main__:main"}
+    assert dict(points["console_scripts"]) == {
+        "delta-explorer": "explorer.cli.__main__:run_process"
+    }
     assert dict(points["delta_explorer.verbs"]) == {
         "serve": "widgets.verbs:register_serve",
         "open_page": "widgets.verbs:open_page",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 from explorer.errors import CorruptLogError, NotFoundError, Problem, StorageError, brief
@@ -28,6 +28,7 @@ from explorer.protocol.version_checksum import (
     VersionChecksum,
     parse_version_checksum,
 )
+from explorer.records import record
 from explorer.storage.concurrent_reads import map_concurrently
 from explorer.storage.ports import ReadStore
 from explorer.table.counts import count
@@ -100,7 +101,7 @@ def validate_against_commits(
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class _NumFiles:
     """How many files a version may have: `num_files` at the version `base`, which its checksum
     says or, before the first version, is 0, and what the commits since add and remove at most.
@@ -178,7 +179,7 @@ def _read_both(
         return claims, None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class _Commit:
     info: CommitInfo
     small: SmallActions

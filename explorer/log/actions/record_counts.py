@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.log.actions.columns import int64_column, int64_scalar
 from explorer.log.plain_arrays import ZERO, Flags, Numbers, build_array, read_flags
 from explorer.log.single_count import parse_count
@@ -54,10 +54,10 @@ def _counts(stats: pa.Array) -> pa.Array:
         return counts
     others = build_array(~plain)
     if stats.null_count:
-        others = pc.and_(stats.is_valid(), others)
+        others = pc.and_(pc.is_valid(stats), others)
     if not pc.any(others).as_py():
         return counts
-    return pc.replace_with_mask(counts, others, _read(stats.filter(others)))
+    return pc.replace_with_mask(counts, others, _read(pc.filter(stats, others)))
 
 
 def _read_first(stats: pa.Array) -> tuple[Numbers, Flags]:
@@ -72,7 +72,7 @@ def _read_first(stats: pa.Array) -> tuple[Numbers, Flags]:
     shortest = len(_HEAD) + len("0}")
     plain: Flags = (last - starts + 1) >= shortest
     if stats.null_count:
-        plain &= read_flags(stats.is_valid())
+        plain &= read_flags(pc.is_valid(stats))
     if not plain.any():
         return numbers, plain
     words: npt.NDArray[np.uint64] = np.ndarray((len(data) - 7,), "<u8", data, 0, (1,))

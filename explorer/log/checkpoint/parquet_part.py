@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.log.actions.columns import COLUMNS, DELETION_VECTOR, VECTOR_FIELDS
 from explorer.log.actions.fields import FileAction
 from explorer.log.checkpoint._unusable_file import (
@@ -22,9 +21,11 @@ from explorer.log.checkpoint._unusable_file import (
     unusable,
     unusable_if_unreadable,
 )
+from explorer.log.plain_arrays import build_array, read_flags
 from explorer.log.small_file import MOST_SIDECARS
 from explorer.protocol.actions import FieldPath
 from explorer.protocol.features.row_id_high_water_mark import HIGH_WATER_MARK_ACTION
+from explorer.records import record
 from explorer.storage.parquet.file_bytes import ParquetBytes
 from explorer.storage.parquet.reader import ParquetReader
 from explorer.storage.ports import ReadStore
@@ -75,7 +76,7 @@ _WITNESS = {
 _FORGOTTEN = frozenset({HIGH_WATER_MARK_ACTION})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ParquetPart:
     """An opened footer. `path` is relative to the table's root, or absolute.
 
@@ -171,7 +172,7 @@ class ParquetPart:
             with unusable_if_unreadable(self.path):
                 for name, mask in masks.items():
                     here = mask.slice(start, table.num_rows)
-                    found[name] += table.column(name).filter(here).to_pylist()
+                    found[name] += pc.filter(table.column(name), here).to_pylist()
             start += table.num_rows
             if start > last:
                 break
@@ -418,7 +419,7 @@ def _together(rows: Sequence[int]) -> Iterator[range]:
 
 def _rows_with(actions: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     """The rows that have such an action."""
-    return actions.filter(pc.is_valid(pc.struct_field(actions, _WITNESS[name])))
+    return pc.filter(actions, pc.is_valid(pc.struct_field(actions, _WITNESS[name])))
 
 
 def _holds_vectors(found: pa.Table, action: FileAction) -> bool:
@@ -473,6 +474,6 @@ def _as_vectors(found: pa.Array) -> pa.Array:
     if pc.any(pc.and_(nameless, pc.is_valid(found))).as_py():
         # taken for none, it would bring rows back that are deleted
         raise ValueError("a deletion vector without storageType or pathOrInlineDv")
-    return pa.StructArray.from_arrays(
-        children, fields=list(DELETION_VECTOR), mask=pc.is_null(found)
-    )
+    # with a mask `from_arrays` imports `pyarrow.compute`
+    there = build_array(read_flags(pc.is_valid(found))).buffers()[1]
+    return pa.Array.from_buffers(DELETION_VECTOR, len(found), [there], children=children)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
 from typing import Any
@@ -25,13 +25,14 @@ from explorer.log.small_file import MOST_SIDECARS
 from explorer.protocol.filenames import LAST_CHECKPOINT, LOG_FOLDER, SIDECAR_FOLDER
 from explorer.protocol.last_checkpoint import EmbeddedCheckpoint
 from explorer.protocol.paths import decode_path, is_absolute
+from explorer.records import record
 from explorer.storage.concurrent_reads import map_concurrently
 from explorer.storage.ports import ObjectInfo, RangeStore, ReadStore, offers
 
 _MAX_DEPTH = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Sidecar:
     """A file of actions that a checkpoint names; `size` in bytes, where it says so; `written`
     is the path as it stands there."""
@@ -41,7 +42,7 @@ class Sidecar:
     written: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Checkpoint:
     """A checkpoint whose few actions are read and whose files are not yet.
 
@@ -66,7 +67,7 @@ class Checkpoint:
         return {path.rpartition("/")[2] for path in paths}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class _TopLevel:
     """What the files named after the checkpoint hold; the two last as found."""
 

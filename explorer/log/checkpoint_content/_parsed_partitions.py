@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.log.actions.columns import string_scalar
 from explorer.log.partition_arrays import partition_array
 from explorer.log.state.file_columns import FileColumns

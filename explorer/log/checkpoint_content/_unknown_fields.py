@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.log.actions.columns import string_column
 from explorer.log.actions.fields import KNOWN_NAMES, FileAction
 from explorer.log.actions.keys import file_key

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.log.actions.columns import int64_scalar
 from explorer.log.plain_arrays import FALSE
 from explorer.protocol.actions import Transaction

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError, StorageError
 from explorer.log.commits.commit_info import read_commit_info
 from explorer.log.load import LoadedVersion

@@ -18,9 +18,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.json as pj
 
+import explorer.compute_functions as pc
 from explorer.log.actions.columns import STRING_MAP, build_even_maps
 from explorer.log.commits._info_shape import InfoShape, parse_info_shape
 from explorer.log.commits.info_bodies import INFO_SCHEMA

@@ -8,7 +8,6 @@ that trust it are misled.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from explorer.errors import CorruptLogError, NotFoundError, Problem, StorageError
@@ -20,6 +19,7 @@ from explorer.protocol.last_checkpoint import (
     LastCheckpoint,
     parse_last_checkpoint,
 )
+from explorer.records import record
 from explorer.storage.ports import ReadStore
 
 _SPEC = "Last Checkpoint File"
@@ -28,7 +28,7 @@ _REMEDY = "Nothing is lost: the listing was read instead. The next checkpoint re
 HINT_PATH: Final = f"{LOG_FOLDER}/{LAST_CHECKPOINT}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Hint:
     """What `_last_checkpoint` says: `last`, or, in one that cannot be read, the reason in
     `fault`. Where there is no such file, both are None."""

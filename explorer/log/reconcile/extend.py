@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.log.actions.action_rows import ActionRows
 from explorer.log.reconcile.key_columns import decided_keys, keys_of
 from explorer.log.reconcile.tail import Tail

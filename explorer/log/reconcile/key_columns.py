@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.log.actions.columns import string_column
 from explorer.log.actions.keys import MAY_BE_ABSOLUTE
 from explorer.log.plain_arrays import EMPTY, in_one_piece
 from explorer.log.reconcile.tail import Tail
 from explorer.log.text_bytes import may_begin_with
+from explorer.records import record
 from explorer.storage.parquet.decoding_memory import decoding_pool
 
 # scalars by way of an array: a plain string would make pyarrow import pandas
@@ -33,7 +34,7 @@ KEY_COLUMNS = ("path", _VECTOR)
 """The columns of an action that its key is made of."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class GroupKeys:
     """The paths and keys of some rows of a checkpoint.
 
@@ -82,10 +83,10 @@ class GroupKeys:
         maybe = in_one_piece(pc.is_in(self.plain, value_set=wanted))
         if not maybe.true_count:
             return pa.chunked_array([maybe])
-        paths = self.plain.filter(maybe)
-        vectors = self.vectors.filter(maybe.filter(self.vectored))
+        paths = pc.filter(self.plain, maybe)
+        vectors = pc.filter(self.vectors, pc.filter(maybe, self.vectored))
         few = GroupKeys(
-            paths=paths, plain=paths, vectored=self.vectored.filter(maybe), vectors=vectors
+            paths=paths, plain=paths, vectored=pc.filter(self.vectored, maybe), vectors=vectors
         )
         hits = in_one_piece(few._exactly_among(keys))
         return pa.chunked_array([pc.replace_with_mask(maybe, maybe, hits)])
@@ -103,21 +104,22 @@ class GroupKeys:
         for some, kept in parts_of(self.plain, without):
             hits = pc.invert(kept)
             if hits.true_count:
-                hits = pc.replace_with_mask(hits, hits, pc.is_in(some.filter(hits), value_set=keys))
+                found_there = pc.is_in(pc.filter(some, hits), value_set=keys)
+                hits = pc.replace_with_mask(hits, hits, found_there)
             chunks.append(hits)
         found = pa.chunked_array(chunks, pa.bool_())
         if self.vectored is None or self.vectors is None:
             return found
-        hits = pc.invert(in_one_piece(without).filter(self.vectored))
+        hits = pc.invert(pc.filter(in_one_piece(without), self.vectored))
         if hits.true_count:
-            paths, vectors = self._vectored_paths.filter(hits), self.vectors.filter(hits)
+            paths, vectors = pc.filter(self._vectored_paths, hits), pc.filter(self.vectors, hits)
             hits = pc.replace_with_mask(hits, hits, _among_vectored(paths, vectors, keys))
         return self._with_unique(found, hits)
 
     @property
     def _vectored_paths(self) -> pa.Array:
         """The keys, without their unique ids, of the rows with a vector."""
-        return in_one_piece(self.plain.filter(self.vectored))
+        return in_one_piece(pc.filter(self.plain, self.vectored))
 
     def _with_unique(self, plain: pa.ChunkedArray, unique: pa.BooleanArray) -> pa.ChunkedArray:
         """One answer of those for the rows without a vector and those with one."""
@@ -174,7 +176,7 @@ def keys_of_rows(rows: pa.Table, vectors: pa.Table | None) -> GroupKeys:
     if vectors is None:
         return keys
     found = in_one_piece(vectors.column(_VECTOR))
-    vectored = found.is_valid()
+    vectored = pc.is_valid(found)
     # what is held goes where decoded columns are held: beside what is let go at once, it would
     # keep twice its size of memory from being used again
     pool = decoding_pool()
@@ -190,19 +192,19 @@ def _among_vectored(
     paths: pa.Array, vectors: pa.StructArray | None, keys: pa.ChunkedArray
 ) -> pa.BooleanArray:
     """Which of these paths have, together with their vectors, one of the keys."""
-    maybe = paths.is_valid()
+    maybe = pc.is_valid(paths)
     if len(keys) <= _FEW_KEYS:
         # most paths are in no key with a vector, and need no text of their own
         maybe = pc.is_in(paths, value_set=_paths_of_unique(keys))
     if not maybe.true_count or vectors is None:
         return maybe
-    found = keys_of_arrays(paths.filter(maybe), vectors.filter(maybe))
+    found = keys_of_arrays(pc.filter(paths, maybe), pc.filter(vectors, maybe))
     return pc.replace_with_mask(maybe, maybe, pc.is_in(found, value_set=keys))
 
 
 def _paths_of_unique(keys: pa.ChunkedArray) -> pa.ChunkedArray:
     """The paths in those keys that have a unique id."""
-    unique = keys.filter(pc.match_substring_regex(keys, _ID))
+    unique = pc.filter(keys, pc.match_substring_regex(keys, _ID))
     return pc.replace_substring_regex(unique, _ID, "")
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.log.actions.columns import DELETION_VECTOR
 from explorer.log.actions.fields import FileAction
 from explorer.log.actions.record_counts import record_counts
@@ -18,6 +18,7 @@ from explorer.log.checkpoint.parquet_part import ParquetPart
 from explorer.log.reconcile.key_columns import GroupKeys
 from explorer.log.state.file_columns import FileColumns
 from explorer.protocol.actions import FieldPath
+from explorer.records import record
 
 NUM_RECORDS = "num_records"
 """The column that is made of statistics."""
@@ -26,7 +27,7 @@ STATS_PARSED_COUNT: FieldPath = ("stats_parsed", "numRecords")
 """Where a checkpoint may have it as a number."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class LiveGroup:
     """The rows of one row group that are in force; `mask` is None where all are."""
 
@@ -53,7 +54,7 @@ class LiveGroup:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class WantedColumns:
     """Columns and leaves of one row group, what must be read for them, and its keys where
     they are part of the answer."""
@@ -146,7 +147,7 @@ class LaterColumns:
                 self._held.pop(name, None)  # whoever asks next is told the same
                 raise
         found = held.slice(rows.start - start, rows.stop - rows.start)
-        return found if mask is None else found.filter(mask)
+        return found if mask is None else pc.filter(found, mask)
 
     def _reach(self, name: str, rows: slice) -> tuple[int, pa.ChunkedArray]:
         """A part of a column that has these rows, and its first row."""

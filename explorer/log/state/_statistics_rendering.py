@@ -12,8 +12,8 @@ from typing import Final
 
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.log.actions.columns import string_column, string_scalar
 from explorer.log.calendar_texts import render_calendar
 

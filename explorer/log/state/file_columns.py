@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.log.reconcile.key_columns import parts_of
 from explorer.protocol.actions import FieldPath
+from explorer.records import record
 from explorer.storage.concurrent_reads import Answer
 
 _FEW = 1_024
 """Of so many values one may go by which a chunk becomes two: many small ones are slow."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FileColumns:
     """Columns of some files, and those leaves of their actions that their log file has."""
 
@@ -63,7 +63,7 @@ def _without_few(chunk: pa.Array, flags: pa.BooleanArray) -> list[pa.Array]:
     """Those values of a chunk that the flags keep: where few are to go, as what lies between
     them, which is no copy."""
     if len(flags) - flags.true_count > len(flags) // _FEW:
-        return [chunk.filter(flags)]
+        return [pc.filter(chunk, flags)]
     starts = [-1, *pc.indices_nonzero(pc.invert(flags)).to_pylist(), len(flags)]
     return [
         chunk.slice(before + 1, after - before - 1)

@@ -14,8 +14,8 @@ from functools import partial
 from itertools import chain, islice
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.log.actions.columns import COLUMNS
 from explorer.log.actions.fields import FileAction
 from explorer.log.actions.record_counts import record_counts
@@ -201,7 +201,7 @@ class LogState:
         """
         open_still = keys
         if self._decided is not None:
-            open_still = keys.filter(pc.invert(pc.is_in(keys, value_set=self._decided)))
+            open_still = pc.filter(keys, pc.invert(pc.is_in(keys, value_set=self._decided)))
         if len(open_still):
             shared = later is not None and later._checkpoint is self._checkpoint
             groups = self._row_groups(action)
@@ -219,7 +219,9 @@ class LogState:
             found = map(read, jobs) if at_hand else self._ahead(read, jobs)
             yield from (rows for rows in found if rows is not None)
         for rows in self._rows(action):
-            kept = rows.filter(pc.is_in(keys_of(rows), value_set=keys)) if rows.num_rows else rows
+            if not rows.num_rows:
+                continue
+            kept = pc.filter(rows, pc.is_in(keys_of(rows), value_set=keys))
             if kept.num_rows:
                 yield select(kept, columns)
 
@@ -258,7 +260,7 @@ class LogState:
             else (inline.removes, self._tail.removes)
         )
         if held.num_rows and self._decided is not None:
-            held = held.filter(pc.invert(pc.is_in(keys_of(held), value_set=self._decided)))
+            held = pc.filter(held, pc.invert(pc.is_in(keys_of(held), value_set=self._decided)))
         return held, newer
 
     def _parts(self) -> list[ParquetPart]:

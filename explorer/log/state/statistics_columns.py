@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.errors import InvalidArgumentError
 from explorer.log.actions.columns import int64_scalar
 from explorer.log.plain_arrays import ZERO, in_one_piece

@@ -13,6 +13,7 @@ import pyarrow as pa
 from explorer.log.plain_arrays import Flags, build_array
 from explorer.log.statistics._text_shape import Anchors, TextShape
 from explorer.log.text_bytes import offsets_of
+from explorer.records import record
 
 Rows = npt.NDArray[np.int64]
 Places = npt.NDArray[np.int32]
@@ -105,7 +106,7 @@ def only(wanted: Flags, rows: Rows, borders: Places) -> tuple[Rows, Places]:
     return (rows, borders) if wanted.all() else (rows[wanted], borders[wanted])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CutTexts:
     """Texts cut at their borders: `pieces` are `width` for each text, literals and values
     in turns, and what stands between it and the next one."""

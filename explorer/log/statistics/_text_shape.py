@@ -10,7 +10,6 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy.typing as npt
 
 from explorer.protocol.actions import FieldPath
 from explorer.protocol.hooked_json import refuse_constant, without_duplicates
+from explorer.records import record
 
 # a string, a brace, or a number or word, where there are no escapes
 _TOKEN: Final = re.compile(rb'"[^"]*"|[{}]|[^"{}:, ]+')
@@ -26,7 +26,7 @@ _TOKEN: Final = re.compile(rb'"[^"]*"|[{}]|[^"{}:, ]+')
 _UNSUITED: Final = re.compile(r"[\\\x00-\x1f]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Slot:
     """Where a value stands, by the names on the way to it; `is_text` in quotes."""
 
@@ -34,7 +34,7 @@ class Slot:
     is_text: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Anchors:
     """Where literals and values begin and end, told from the places of one byte, a mark.
 
@@ -50,7 +50,7 @@ class Anchors:
     apart: npt.NDArray[np.intp]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class TextShape:
     """Literals and values in turns, from the first literal to the last one.
 
@@ -86,7 +86,7 @@ def parse_shape(text: str) -> TextShape | None:
         return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class _Value:
     """A value, its first byte, and the byte behind it."""
 

@@ -14,7 +14,6 @@ each text repeated to 40,000, it gains 1.5 times in processor time in the median
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -26,6 +25,7 @@ from explorer.log.statistics._text_cutting import CutTexts, Rows, TextBatch, fla
 from explorer.log.statistics._text_shape import TextShape, parse_shape
 from explorer.log.statistics.single_text import Leaves
 from explorer.protocol.actions import FieldPath
+from explorer.records import record
 
 # fewer of one shape are not worth it
 _FEWEST = 256
@@ -36,7 +36,7 @@ _SHARE = 1 / 4
 _SAMPLES = 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class UniformTexts:
     """The texts at `rows`, ascending, which have one shape, and a column for each leaf,
     null where they do not say."""
@@ -45,7 +45,7 @@ class UniformTexts:
     columns: Mapping[FieldPath, pa.Array]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class _Group:
     """Leaves of one type whose values are not text, and the slots in which they stand."""
 
@@ -54,7 +54,7 @@ class _Group:
     slots: Sequence[int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class _Plan:
     """What stands where in texts of a shape: `quoted` leaves are texts, `bare` ones are not,
     nor has the shape those `missing`; `other_…` slots nobody asks for."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.log.actions.columns import string_column
 from explorer.log.calendar_texts import parse_calendar
 

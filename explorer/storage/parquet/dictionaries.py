@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.storage.parquet.writer import leaf_paths
 
 _SHARE: Final = 8

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from explorer.errors import NotFoundError, StorageError
+from explorer.records import record
 from explorer.storage.parquet._column_chunks import ColumnChunk, parse_chunks, ranges_of
 from explorer.storage.parquet._page_headers import check_first_pages, leaves_among, read_claims
 from explorer.storage.ports import RangeStore, ReadStore, offers
@@ -86,7 +86,7 @@ class ParquetBytes:
         return self._leaves[asked]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ParquetSource:
     """An open file; `file` is for pyarrow."""
 
@@ -133,7 +133,7 @@ class ParquetSource:
         self.expect(range(group, end), leaves)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class _End:
     """The last bytes of a file of `size` bytes, from `start` on, and what its footer says."""
 

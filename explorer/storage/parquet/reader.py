@@ -7,7 +7,7 @@ the memory that columns are decoded into.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from explorer.storage.parquet._mended_footer import read_mended
 from explorer.storage.parquet.decoding_memory import decoding_pool
@@ -49,9 +49,7 @@ class ParquetReader:
         self.metadata: pq.FileMetaData = self._reader.metadata
 
     def _open(self, source: ParquetSource, metadata: pq.FileMetaData | None) -> pq.ParquetReader:
-        import pyarrow.parquet  # tables without a checkpoint open without it
-
-        reader = pyarrow.parquet.ParquetReader(decoding_pool())
+        reader = _import_reader()(decoding_pool())
         reader.open(
             source.file,
             metadata=metadata,
@@ -84,3 +82,13 @@ class ParquetReader:
             rows, row_groups=[group], column_indices=leaves, use_threads=use_threads
         )
         return batches
+
+
+def _import_reader() -> Any:
+    """What `pyarrow.parquet` calls by this name. That module imports pyarrow's object stores, and
+    TLS with them, which takes 11 ms."""
+    try:
+        from pyarrow._parquet import ParquetReader as Reader  # noqa: PLC0415
+    except ImportError:  # another release may keep it elsewhere
+        from pyarrow.parquet import ParquetReader as Reader
+    return Reader

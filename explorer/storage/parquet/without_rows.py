@@ -14,8 +14,8 @@ from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import explorer.compute_functions as pc
 from explorer.storage.parquet._joined_file import (
     Chunk,
     ChunkSink,

@@ -205,3 +205,52 @@ def test_linear_algebra_gets_one_thread_unless_the_environment_says_otherwise(
         [sys.executable, "-c", program], capture_output=True, env=environment, check=True, text=True
     )
     assert done.stdout.split()[-1] == (own or "1")
+
+
+ENDING = """
+import atexit, os, sys, threading, time
+sys.argv[1:] = sys.argv[2:]
+atexit.register(lambda: print("called at the end"))
+end = os._exit
+os._exit = lambda code: (print("ended at once", flush=True), end(code))
+if {busy}:
+    threading.Thread(target=lambda: (time.sleep(0.2), print("a thread has ended"))).start()
+from explorer.cli.__main__ import run_process
+run_process()
+"""
+
+
+@pytest.mark.parametrize("busy", [False, True], ids=["alone", "with a thread at work"])
+def test_a_process_ends_without_taking_its_modules_apart_and_does_what_was_asked_for(
+    folder: LogFolder, *, busy: bool
+) -> None:
+    program = ENDING.format(busy=busy)
+    for place, code, told in ((folder.root, 0, "files"), (folder.root / "gone", 1, "")):
+        done = subprocess.run(
+            [sys.executable, "-c", program, "", "inspect", str(place)],
+            capture_output=True,
+            check=False,
+            text=True,
+        )
+        assert done.returncode == code, done.stderr
+        assert told in done.stdout
+        assert bool(done.stderr) == (code != 0)
+        assert "called at the end" in done.stdout
+        assert ("a thread has ended" in done.stdout) == busy
+        assert ("ended at once" in done.stdout) != busy
+
+
+def test_a_closed_pipe_ends_a_process_without_a_word(folder: LogFolder) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            command("inspect", str(folder.root)),
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert done.stderr == b""
+    assert done.returncode == 0
