@@ -23,8 +23,14 @@ def without_collector() -> Iterator[None]:
 
 OBJECTS_BETWEEN_SEARCHES = 20_000
 """New objects between two searches. With Python's 700 what a request makes, some hundred that are
-gone with it, takes a sixth of the processor's time to be looked through, and a hundred modules that
-a command line imports are looked through a hundred times."""
+gone with it, takes a sixth of the processor's time to be looked through."""
+
+
+def suit_requests() -> None:
+    """For a process that answers requests from now on: what they leave behind is looked for at this
+    interval, where it was a longer one."""
+    if gc.get_threshold()[0] > OBJECTS_BETWEEN_SEARCHES:
+        gc.set_threshold(OBJECTS_BETWEEN_SEARCHES, *gc.get_threshold()[1:])
 
 
 class _Longer:

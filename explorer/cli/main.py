@@ -39,7 +39,8 @@ def main() -> None:
     escape_unencodable_output()
     code = run(sys.argv[1:])
     with ignore_closed_pipe():
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it may be closed from the start
+            sys.stdout.flush()
     # The process ends: to look all of it through for garbage first takes 0.1 s, and frees nothing
     # that the system does not free. Threads are joined and temporary folders removed as before.
     gc.freeze()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from explorer.cycle_collector import with_fewer_searches
+from explorer.cycle_collector import suit_requests, with_fewer_searches
 
 
 @pytest.fixture(autouse=True)
@@ -48,3 +48,14 @@ def test_what_a_process_sets_meanwhile_stays() -> None:
     with with_fewer_searches():
         gc.set_threshold(5, 4, 3)
     assert gc.get_threshold() == (5, 4, 3)
+
+
+@pytest.mark.parametrize(("before", "after"), [(100_000, 20_000), (700, 700), (0, 0)])
+def test_a_server_looks_for_cycles_more_often_than_a_line(before: int, after: int) -> None:
+    thresholds = gc.get_threshold()
+    gc.set_threshold(before, *thresholds[1:])
+    try:
+        suit_requests()
+        assert gc.get_threshold() == (after, *thresholds[1:])
+    finally:
+        gc.set_threshold(*thresholds)

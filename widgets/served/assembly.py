@@ -10,6 +10,7 @@ from typing import Any
 import panel as pn
 
 import explorer
+from explorer.cycle_collector import suit_requests
 from explorer.errors import Problem
 from explorer.maintenance.documents.state_folder import StateFolder
 from widgets.figures.known_defaults import remember_defaults
@@ -96,6 +97,7 @@ class Server:
 
     def run(self) -> None:
         """Serve until the process is told to stop."""
+        suit_requests()
         # whoever comes first is to find the scripts of a page at once, too
         self._bokeh.io_loop.add_callback(remember_first_part, self._bokeh._tornado, build_empty)
         try:

@@ -254,3 +254,29 @@ def test_a_closed_pipe_ends_a_process_without_a_word(folder: LogFolder) -> None:
         os.close(writer)
     assert done.stderr == b""
     assert done.returncode == 0
+
+
+def test_a_stream_that_is_closed_from_the_start_changes_no_exit_code() -> None:
+    line = f"{sys.executable} -m explorer.cli --version"
+    for closed, told in ((">/dev/null 2>&-", b""), (">&-", b""), ("", b"delta-explorer")):
+        done = subprocess.run(
+            ["/bin/sh", "-c", f"{line} {closed}"], capture_output=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, b""), closed
+        assert told in done.stdout
+
+
+def test_who_goes_on_by_hand_or_measures_comes_to_it() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-i", "-m", "explorer.cli", "--version"],
+        input=b"print('by hand')",
+        capture_output=True,
+        check=False,
+    )
+    assert b"by hand" in shown.stdout
+    measured = subprocess.run(
+        [sys.executable, "-m", "cProfile", "-m", "explorer.cli", "--version"],
+        capture_output=True,
+        check=False,
+    )
+    assert b"function calls" in measured.stdout
