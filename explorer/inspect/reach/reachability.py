@@ -59,6 +59,7 @@ from explorer.inspect.reach._frames import (
     state_words,
     time_or_null,
 )
+from explorer.inspect.reach._most_versions import flag_commits
 from explorer.inspect.reach._retention_windows import Windows, build_windows
 from explorer.inspect.reach.wording import (
     joined_ranges,
@@ -352,14 +353,12 @@ def _look(table: Table, now: datetime | str | None, watch: Watch, limit: int | N
     latest = listing.latest_version
     if latest is None:
         latest = table.latest_version()  # says that the log is empty
-    commits = np.asarray(listing.commits, np.int64)
-    has_commit = np.zeros(latest + 1, np.bool_)
-    has_commit[commits] = True
+    has_commit = flag_commits(listing, latest)
     is_named = _opens(listing, has_commit)
     opens = is_named.copy()
     protocol, active, configuration = _in_force(table, opens, watch, limit)
     times = np.zeros(latest + 1, np.int64)
-    times[commits] = commit_times(table.store, listing, listing.commits, active)
+    times[has_commit] = commit_times(table.store, listing, listing.commits, active)
     return _Known(
         uri=table.uri,
         listing=listing,
@@ -416,8 +415,7 @@ def openable_versions(listing: LogListing) -> list[int]:
     latest = listing.latest_version
     if latest is None:
         return []
-    has_commit = np.zeros(latest + 1, np.bool_)
-    has_commit[np.asarray(listing.commits, np.int64)] = True
+    has_commit = flag_commits(listing, latest)
     found: list[int] = np.flatnonzero(_opens(listing, has_commit)).tolist()
     return found
 

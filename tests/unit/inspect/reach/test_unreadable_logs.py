@@ -127,3 +127,15 @@ def test_a_vector_whose_file_cannot_be_named_leaves_the_rest_of_the_log_to_answe
     found = look.reach_by_log(table(folder))
     assert (found.problem, found.has_listed) == (None, False)
     assert states(folder)[-1] == KEPT
+
+
+@pytest.mark.parametrize("version", [100_000_000, 2**53 - 1, 2**63 - 1])
+def test_a_file_that_claims_a_far_version_takes_no_memory(tmp_path: Path, version: int) -> None:
+    log = LogFolder(tmp_path / "far")
+    log.commit(version, [PROTOCOL, metadata(), add("a.parquet")])
+    table = explorer.open_table(log.root)
+    for ask in (look.reach_by_log, look.reach_by_files):
+        with pytest.raises(DeltaError) as refused:
+            ask(table)
+        assert refused.value.kind == "limit_exceeded"
+        assert f"{version:,}" in refused.value.reason
