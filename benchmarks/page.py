@@ -243,7 +243,7 @@ def _render(value: float, unit: str) -> str:
     return f"{value:.2f} s"
 
 
-_SENTENCE = "The files have not been looked at."
+_SENTENCE = "The data files were not checked."
 _OVERVIEW = (
     ("1,000,000 files: figures of the overview", "Active files", "1.5 s"),
     ("1,000,000 files: last commits", "version 110,", "1.5 s"),

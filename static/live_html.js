@@ -179,10 +179,12 @@ const is_for_elsewhere = ({type, button, ctrlKey, metaKey, shiftKey}) =>
   type === "auxclick" ? button === 1 : ctrlKey || metaKey || shiftKey
 const open_elsewhere = (link) => { window.open(link.href, "_blank", "noopener") }
 
+const is_typed = ({key, ctrlKey, altKey, metaKey}) => key.length === 1 && key !== " " && !(ctrlKey || altKey || metaKey)
+
 // From a row of a list to the next one that can be chosen, or, in a list whose rows cannot, from
 // what is in one to the same in the next; whether there is a list.
 const step_in_list = (element, next) => {
-  const item = element.closest("tbody > tr, .dx-findings > li")
+  const item = element.closest("tbody > tr, .dx-findings > li, .dx-told > li, .dx-steps-first > li")
   if (item === null) { return false }
   const stops = (of) => (of.matches("tr[data-do]") ? [of] : [...of.querySelectorAll(FOCUSABLE)].filter((one) => one.offsetParent !== null))
   const at = stops(item).indexOf(item.matches("tr[data-do]") ? item : element)
@@ -542,6 +544,7 @@ export function render({model, el, view}) {
   const name_of = (element) =>
     element?.dataset?.do === undefined ? null : [element.dataset.do, element.dataset.value, element.dataset.as].join("|")
 
+  let lost = null
   const draw = () => {
     if (pressed.is_down) { pressed.waiting.add(draw); return }
     const had = focused()
@@ -552,9 +555,13 @@ export function render({model, el, view}) {
     root.querySelectorAll("[data-form]").forEach(check)
     root.querySelectorAll("[data-together]").forEach((group) => settle_drafts(group, had))
     show_times(root)
-    if (name !== null && focused() !== had) {
-      const again = [...root.querySelectorAll("[data-do]")].find((element) => name_of(element) === name)
+    // what had the focus is there again, at once or once its list has been read
+    const is_free = document.activeElement === null || document.activeElement === document.body
+    if (name !== null && focused() !== had) { lost = name } else if (!is_free) { lost = null }
+    if (lost !== null) {
+      const again = [...root.querySelectorAll("[data-do]")].find((element) => name_of(element) === lost)
       again?.focus({preventScroll: true})
+      if (again !== undefined) { lost = null }
     }
     const wanted = [...root.querySelectorAll("[data-reveal]")].pop() ?? null
     if (wanted !== null && wanted.dataset.reveal !== revealed) {
@@ -566,6 +573,8 @@ export function render({model, el, view}) {
     land()
     root.querySelectorAll("tbody").forEach((list) => rove(list, focused()))
     let_scroll_soon(root)
+    // a table gets narrower within its place when the fonts of the page arrive
+    root.querySelectorAll(".dx-scroll > table").forEach((table) => widths.observe(table))
     // a card that is there while it shows something
     host?.toggleAttribute("data-empty", root.firstChild === null)
   }
@@ -685,6 +694,13 @@ export function render({model, el, view}) {
   })
   root.addEventListener("keydown", (event) => {
     const element = event.target
+    if (element.matches(".dx-consequence") && is_typed(event)) {
+      // who has read what is lost types the table's name, wherever its field is
+      const field = [...parts].map((part) => part.querySelector("input[data-expected]")).find((one) => one?.offsetParent)
+      field?.focus()
+      if (field !== undefined) { event.stopPropagation() }
+      return
+    }
     if (element.matches("[data-names]") && steer_names(element, names, event)) {
       event.preventDefault()
       event.stopPropagation()

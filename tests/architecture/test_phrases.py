@@ -31,7 +31,7 @@ PHRASES = {
         r"Refused by a guard|Planned was|guard refuses this plan",
         "Blocked: …, then the plan",
     ),
-    "do nothing": (r"\"Do nothing\"", "Cancel"),
+    "do nothing": (r"[\">]Do nothing[\"<]", "Cancel"),
     "between changes": (r"between two changes", "after this step"),
     "headings": (
         r"\"(Became|Holds|Looked at afterwards|What it rests on|Kept of this table)\"",

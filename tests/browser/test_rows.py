@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NARROW, Server
@@ -35,17 +36,41 @@ def test_a_row_is_looked_for_and_its_history_searched(
     expect(page.get_by_role("heading", name="Version 1", exact=False)).to_be_visible()
 
 
-def test_the_button_of_a_pinned_column_has_its_own_room(
-    page: Page, server: Server, tmp_path: Path
-) -> None:
-    names = [f"metric_{at:03}_of_sensor" for at in range(300)]
-    log = LogFolder(tmp_path / "wide")
-    pq.write_table(pa.table({name: [1.5, 2.5] for name in names}), log.root / "a.parquet")
+WIDE = [f"metric_{at:03}_of_sensor" for at in range(300)]
+
+
+def wide_table(root: Path, num_rows: int = 2) -> LogFolder:
+    """A table of 300 columns."""
+    log, names = LogFolder(root), WIDE
+    rows = [1.5 + at for at in range(num_rows)]
+    pq.write_table(pa.table(dict.fromkeys(names, rows)), log.root / "a.parquet")
     fields = [{"name": n, "type": "double", "nullable": True, "metadata": {}} for n in names]
     table = metadata()
     table["metaData"]["schemaString"] = json.dumps({"type": "struct", "fields": fields})
     size = (log.root / "a.parquet").stat().st_size
     log.commit(0, [PROTOCOL, table, add("a.parquet", size=size)])
+    return log
+
+
+@pytest.mark.parametrize("where", ["", "metric_000_of_sensor > 1"])
+@pytest.mark.parametrize("height", [768, 900, 980])
+def test_the_scroll_bars_of_300_columns_are_in_sight(
+    page: Page, server: Server, tmp_path: Path, where: str, height: int
+) -> None:
+    log = wide_table(tmp_path / "wide", num_rows=120)
+    page.set_viewport_size({"width": 1440, "height": height})
+    page.goto(server.address(table=log.root, view="rows", where=where))
+    grid = page.locator(".dx-grid")
+    expect(grid.locator("tbody tr").nth(20)).to_be_attached()
+    box = grid.bounding_box() or {}
+    assert box["height"] >= 240
+    assert box["y"] + box["height"] <= height
+
+
+def test_the_button_of_a_pinned_column_has_its_own_room(
+    page: Page, server: Server, tmp_path: Path
+) -> None:
+    names, log = WIDE, wide_table(tmp_path / "wide")
     chosen = urlencode({"by": names[3], "pinned": names[3]})
     page.goto(server.address(table=log.root, view="rows", rows=chosen))
     head = page.locator("th.dx-pinned")

@@ -293,6 +293,7 @@ def test_an_error_says_what_was_meant_and_where_to_look(
         "/no/<b>such</b>/page",
         "/static/js/<b>such</b>.js",
         "/static/extensions/panel/<b>such</b>.css",
+        "/static/js/%00<b>such</b>",
         "/fonts/<b>such</b>.woff2",
     ],
 )

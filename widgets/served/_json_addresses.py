@@ -263,6 +263,8 @@ def read_question(
     name: str, arguments: Mapping[str, Sequence[bytes]], offered: Sequence[str]
 ) -> tuple[Question[Any], str]:
     """The question and the table that an address names; raises `InvalidArgumentError`."""
+    if name == TABLES:
+        raise _wrong(f"`/api/{TABLES}` takes no parameter.", f"Ask for /api/{TABLES} alone.")
     asked = ANSWERS.get(name)
     if asked is None or asked.reads != "log":
         names = ", ".join((*served_answers(), TABLES))

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Collection
 from typing import Any
 
-from tornado.web import Application, RequestHandler, StaticFileHandler
+from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandler
 
 from widgets.served._headers import BARE_POLICY
 from widgets.served._signin_pages import render_not_found
@@ -73,13 +73,19 @@ def lead_back_from_files(application: Application, home: str) -> None:
 
 
 def _leading_back(files: type[StaticFileHandler], home: str) -> type[StaticFileHandler]:
-    def write_error(handler: StaticFileHandler, status_code: int, **options: Any) -> None:
-        if status_code == 404:
-            _lead_back(handler, home)
-        else:
-            files.write_error(handler, status_code, **options)
+    class Leading(files):  # type: ignore[misc, valid-type]
+        async def get(self, path: str, include_body: bool = True) -> None:  # noqa: FBT001, FBT002
+            if "\0" in path:
+                raise HTTPError(404)  # no file has such a name
+            await super().get(path, include_body)
 
-    return type(files.__name__, (files,), {"write_error": write_error})
+        def write_error(self, status_code: int, **options: Any) -> None:
+            if 400 <= status_code < 500:
+                _lead_back(self, home)
+            else:
+                super().write_error(status_code, **options)
+
+    return Leading
 
 
 class Health(RequestHandler):

@@ -32,7 +32,7 @@ from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_problem_below, render_problems, render_segments
 from widgets.ui.place_links import LINKED, PlaceLinks
 from widgets.ui.records import read_records
-from widgets.ui.table import render_table
+from widgets.ui.table import render_above_list, render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
 
 PINNED = 2
@@ -167,15 +167,14 @@ def _render_totals(links: PlaceLinks, asked: _Range, totals: ChangeTotals, pages
         '<div class="dx-head"><p class="dx-lead">{}</p>'
         '<span class="dx-hint">{}</span>'
         "{}</div>"
-        "{}"
         "{}{}{}",
         visible(totals.sentence),
         "click a version for its rows" if rows else "",
         EXPORT_BUTTONS if rows else NOTHING,
         render_problems(totals.problems),
+        # the rows of a version are the next stop of the Tab key after the list
+        render_above_list(render_copy_as("feed", commands), pages.render(total)),
         render_table("Changes by version", TOTAL_COLUMNS, rows) if rows else NOTHING,
-        pages.render(total),
-        render_copy_as("feed", commands),
     )
 
 

@@ -159,7 +159,7 @@ GROWTH_LISTED = 200
 
 
 def render_growth(rows: Sequence[Mapping[str, Any]]) -> Markup:
-    """The bytes of the log that came in each span of time, and a table of them by kind."""
+    """The bytes that were added to the log in each span of time, and a table of them by kind."""
     rows = [row for row in rows if row["from"] is not None]
     if len({row["from"] for row in rows}) < 2:
         return NOTHING
@@ -185,15 +185,15 @@ def render_growth(rows: Sequence[Mapping[str, Any]]) -> Markup:
                    Cell(text=format_bytes(row["bytes"]), title=format_count(row["bytes"]))))
         for row in rows[-GROWTH_LISTED:]
     ]  # fmt: skip
-    table = render_table("Bytes of the log that came, by kind", GROWTH_COLUMNS, listed)
+    table = render_table("Bytes added to the log, by kind", GROWTH_COLUMNS, listed)
     ends = (format_moment(moments[0]), format_moment(moments[-1]))
     most = max((bar.value for bar in bars), default=0)
     axes = Axes(
-        across="Came (UTC)", up="Bytes", ticks=((0.0, ends[0]), (1.0, ends[1])),
+        across="Added (UTC)", up="Bytes", ticks=((0.0, ends[0]), (1.0, ends[1])),
         heights=("0 B", format_bytes(int(most))),
     )  # fmt: skip
     return html(
-        "<h4>Bytes of the log that is left, by the time at which they came</h4>"
+        "<h4>Bytes of the log that is left, by the time at which they were added</h4>"
         "{}"
         "<details><summary>As a table</summary><div>{}</div></details>",
         render_bars("Bytes of the log over time", bars, axes=axes),

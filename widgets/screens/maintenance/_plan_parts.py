@@ -263,7 +263,7 @@ def render_approval(plan: Plan, button: str, *, asks_for_name: bool, is_final: b
             '<div class="dx-buttons">'
             '<button type="button" class="{}" data-do="approve" data-value="" data-submit="">'
             "{}</button>"
-            '<button type="button" data-do="back" data-value="">Do nothing</button></div></div>',
+            '<button type="button" data-do="back" data-value="">Cancel</button></div></div>',
             plan.digest[:12],
             name,
             reason,

@@ -46,7 +46,7 @@ from widgets.ui.pieces import (
 )
 from widgets.ui.place_links import LINKED, PlaceLinks
 from widgets.ui.records import read_records
-from widgets.ui.table import render_table
+from widgets.ui.table import render_above_list, render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
 
 LISTED = 200
@@ -251,16 +251,15 @@ def _render_preview(
     return html(
         '<div class="dx-head"><p class="dx-lead">{}</p>'
         '<span class="dx-hint">{}</span>{}'
-        "</div>{}{}{}{}"
-        "{}",
+        "</div>{}{}{}{}",
         visible(_sentence(found, version, where, columns.sort)),
         "click a row to ask who set its values" if total else NOTHING,
         EXPORT_BUTTONS,
         render_problems(found.problems),
         render_columns(columns, found.names),
+        # who set the values of a row is the next stop of the Tab key after the list
+        render_above_list(render_copy_as("rows", commands), pages.render(total)),
         render_rows("Rows", names, ordered.rows[offset : offset + limit], grid),
-        pages.render(total),
-        render_copy_as("rows", commands),
     )
 
 

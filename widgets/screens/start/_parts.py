@@ -62,17 +62,21 @@ def begins_descending(key: str) -> bool:
 
 
 UNREADABLE = "cannot be read"
+NOTES_ALONE = "notes alone"
 
 
 def findings_of(summary: Any) -> tuple[str, ...]:
     """The kinds of what was found of a table, by which the list can be filtered."""
-    return (UNREADABLE,) if summary.problem is not None else tuple(summary.findings)
+    if summary.problem is not None:
+        return (UNREADABLE,)
+    return (*summary.findings, *([NOTES_ALONE] if _has_notes_alone(summary) else []))
 
 
 def count_findings(summaries: Sequence[Any]) -> list[tuple[str, int]]:
-    """How many tables have a finding of each kind, the most frequent first."""
+    """How many tables have a finding of each kind, the most frequent first, and last those that
+    have nothing worse than notes."""
     counted = Counter(kind for one in summaries for kind in findings_of(one))
-    return sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+    return sorted(counted.items(), key=lambda item: (item[0] == NOTES_ALONE, -item[1], item[0]))
 
 
 def filter_summaries(summaries: Sequence[Any], text: str, finding: str = "") -> list[Any]:
@@ -171,12 +175,12 @@ def columns_below(folder: str, summaries: Sequence[Any]) -> tuple[Column, ...]:
 
 
 def sum_up(summaries: Sequence[Any], folder: str = "") -> str:
-    """`12 tables in /lake: 1 cannot be read, 2 with errors, 3 with warnings, 4 with notes.`"""
+    """`12 tables in /lake: 1 cannot be read, 2 with errors, 4 with notes alone.`"""
     counted = {
         "cannot be read": sum(one.problem is not None for one in summaries),
         "with errors": sum(one.severity == "error" for one in summaries),
         "with warnings": sum(one.severity == "warning" for one in summaries),
-        "with notes": sum(_has_notes_alone(one) for one in summaries),
+        "with notes alone": sum(_has_notes_alone(one) for one in summaries),
         "not looked at yet": sum(one.is_waiting for one in summaries),
     }
     said = [f"{format_count(count)} {what}" for what, count in counted.items() if count]

@@ -28,7 +28,7 @@ from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_detail_head, render_problems
 from widgets.ui.place_links import LINKED, PlaceLinks
 from widgets.ui.records import read_records
-from widgets.ui.table import render_table
+from widgets.ui.table import render_above_list, render_table
 from widgets.ui.view import AtVersion, Pane, Request, View, Words, at_version
 
 
@@ -98,15 +98,17 @@ class StatisticsView:
             ),
         }
         return html(
-            '<p class="dx-lead">{}</p>{}{}{}{}',
+            '<p class="dx-lead">{}</p>{}{}{}',
             coverage_sentence(report, entries),
             render_problems(report.problems),
+            # the ranges of a column are the next stop of the Tab key after the list
+            render_above_list(
+                render_copy_as("statistics", commands), pages.render(len(entries))
+            ),
             render_table(
                 "Columns and their statistics", COVERAGE_COLUMNS, rows,
                 empty="No column has statistics.",
             ),
-            pages.render(len(entries)),
-            render_copy_as("statistics", commands),
         )  # fmt: skip
 
 

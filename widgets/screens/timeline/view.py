@@ -136,7 +136,12 @@ class TimelineView:
     def _window_of_lanes(self, commits: Commits) -> Span | None:
         """The part that was chosen by its name, also where less of it is shown now."""
         name = self._range or self._around
-        return None if name in {None, EVERYTHING} else window_of(commits, name)
+        if name is None or name == EVERYTHING:
+            return None
+        window = window_of(commits, name)
+        # newer commits move it on, and what is shown of it stays where it is
+        is_part = self._range is not None or self._plot is None or is_within(self._view, window)
+        return window if is_part else None
 
     @property
     def _measure(self) -> Measure:

@@ -313,10 +313,16 @@ def test_a_finding_is_a_few_words_and_its_sentence_is_there_on_demand() -> None:
 
 
 def test_the_sum_counts_what_is_wrong() -> None:
-    assert sum_up(ROWS) == "4 tables: 1 with errors, 1 with notes, 1 not looked at yet."
+    assert sum_up(ROWS) == "4 tables: 1 with errors, 1 with notes alone, 1 not looked at yet."
     assert sum_up(ROWS[3:]) == "1 table: nothing is wrong."
     # what the kinds below the sentence name is not told to be nothing
-    assert sum_up([summary("e", findings=("small files",))]) == "1 table: 1 with notes."
+    assert sum_up([summary("e", findings=("small files",))]) == "1 table: 1 with notes alone."
+
+
+def test_tables_with_notes_alone_are_counted_last_and_can_be_chosen() -> None:
+    every = [*ROWS, summary("e", findings=("small files",))]
+    assert count_findings(every) == [("small files", 1), ("notes alone", 2)]
+    assert [one.name for one in filter_summaries(every, "", "notes alone")] == ["b", "e"]
 
 
 @dataclass(frozen=True)

@@ -151,3 +151,24 @@ def test_lanes_that_a_window_leaves_empty_stay_away_while_one_drags_within_it(
     assert plot.y_range.factors == ["WRITE"]
     page.do("range", "all")
     assert plot.y_range.factors == ["METADATA", "UNKNOWN", "WRITE"]
+
+
+def test_no_commit_in_sight_loses_its_lane_because_newer_ones_came(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "orders")
+    log.commit(0, [PROTOCOL, metadata(), add("0")])
+    for version in range(1, 200):
+        operation = "MERGE" if version < 120 else "WRITE"
+        log.commit(version, [{"commitInfo": {"operation": operation}}, add(f"{version}")])
+    for version in range(200):
+        log.time(version, 1_700_000_000_000)
+    page = Page().open(log.root, view="timeline")
+    plot, _ = read_marks(page)
+    page.do("range", "24h")
+    plot.x_range.end = float(plot.x_range.start) + 40
+    assert set(plot.y_range.factors) == {"MERGE", "WRITE"}
+    for version in range(200, 240):
+        log.commit(version, [{"commitInfo": {"operation": "WRITE"}}, add(f"{version}")])
+        log.time(version, 1_700_000_000_000)
+    page.explorer.reload()
+    assert plot.x_range.end < 150
+    assert "MERGE" in plot.y_range.factors
