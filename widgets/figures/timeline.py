@@ -163,8 +163,6 @@ def build_timeline(palette: Palette, axis: Axis, measure: Measure = "bytes") -> 
     x_range, whole = Range1d(0, 1), Range1d(0, 1)
     shared = build_shared(palette, measure)
     sources = {name: shared.build_source() for name in _SOURCES}
-    # while nothing is known of it, Bokeh looks for the columns all the same
-    sources["live"].data = {name: [] for name in _LIVE}
     size = _live_figure(shared, x_range, sources["live"], measure)
     flow = _flow_figure(shared, x_range, sources["changes"], measure)
     lanes = _lanes_figure(shared, axis, x_range, sources)
@@ -394,7 +392,6 @@ def find_versions(commits: Commits, low: float, high: float) -> tuple[int, int] 
     return (int(inside.min()), int(inside.max())) if len(inside) else None
 
 
-_LIVE = ("x", "y", "until", "amount", "when")
 _NAMES = {"bytes": "Table size", "rows": "Rows", "files": "Active files"}
 
 

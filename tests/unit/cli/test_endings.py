@@ -214,7 +214,7 @@ atexit.register(lambda: print("called at the end"))
 end = os._exit
 os._exit = lambda code: (print("ended at once", flush=True), end(code))
 if {busy}:
-    threading.Thread(target=lambda: (time.sleep(0.2), print("a thread has ended"))).start()
+    threading.Thread(target=lambda: (time.sleep(2), print("a thread has ended"))).start()
 from explorer.cli.__main__ import run_process
 run_process()
 """
