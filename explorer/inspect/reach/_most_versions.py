@@ -8,9 +8,9 @@ from explorer.errors import UnsupportedError
 from explorer.log.folder.listing import LogListing
 from explorer.log.plain_arrays import Flags
 
-MOST_VERSIONS = 5_000_000
-"""A commit each second of two months; a hundred bytes each. The name of one file in a log may claim
-any number."""
+MOST_VERSIONS = 10_000_000
+"""A commit every ten seconds of three years; a hundred bytes each. The name of one file in a log
+may claim any number."""
 
 
 def flag_commits(listing: LogListing, latest: int) -> Flags:

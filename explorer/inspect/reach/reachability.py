@@ -240,7 +240,7 @@ class _Known:
         has_commit[list(unreadable)] = False
         left = tuple(found for found in self.listing.commits if has_commit[found])
         listing = replace(self.listing, commits=left)
-        return replace(self, listing=listing, opens=self.opens & _opens(listing, has_commit))
+        return replace(self, listing=listing, opens=self.opens & _opens(listing, len(has_commit)))
 
     def open_before(self, version: int) -> int | None:
         """The newest version before this one that can be reconstructed."""
@@ -354,7 +354,7 @@ def _look(table: Table, now: datetime | str | None, watch: Watch, limit: int | N
     if latest is None:
         latest = table.latest_version()  # says that the log is empty
     has_commit = flag_commits(listing, latest)
-    is_named = _opens(listing, has_commit)
+    is_named = _opens(listing, latest + 1)
     opens = is_named.copy()
     protocol, active, configuration = _in_force(table, opens, watch, limit)
     times = np.zeros(latest + 1, np.int64)
@@ -396,27 +396,25 @@ def _in_force(
     return protocol, in_commit_times(protocol, metadata), metadata.configuration
 
 
-def _opens(listing: LogListing, has_commit: Flags) -> Flags:
-    """Which versions can be reconstructed: from the newest complete checkpoint that is not
-    newer, or from the first commit, every commit is there."""
-    count = len(has_commit)
-    numbers = np.arange(count)
-    start = np.full(count, -1, np.int64)
-    for found in listing.checkpoints:
-        start[found.version] = found.version
-    start = np.maximum.accumulate(start)
-    last_gap = np.maximum.accumulate(np.where(has_commit, -1, numbers))
-    opens: Flags = (last_gap <= start) & (has_commit | (start == numbers))
-    return opens
+def _opens(listing: LogListing, count: int) -> Flags:
+    """Which of so many versions can be reconstructed."""
+    found: Flags = np.zeros(count, np.bool_)
+    found[openable_versions(listing)] = True
+    return found
 
 
 def openable_versions(listing: LogListing) -> list[int]:
-    """The versions that the log can still put together, ascending."""
-    latest = listing.latest_version
-    if latest is None:
-        return []
-    has_commit = flag_commits(listing, latest)
-    found: list[int] = np.flatnonzero(_opens(listing, has_commit)).tolist()
+    """The versions that the log can still put together, ascending: from the newest complete
+    checkpoint that is not newer, or from the first commit, every commit is there."""
+    commits = np.asarray(listing.commits, np.int64)
+    checkpoints = np.asarray([found.version for found in listing.checkpoints], np.int64)
+    versions = np.union1d(commits, checkpoints)
+    places = np.arange(len(versions))
+    follows = np.isin(versions, commits) & (np.diff(versions, prepend=-2) == 1)
+    run = np.maximum.accumulate(np.where(follows, 0, places))
+    begins = np.isin(versions, checkpoints) | (versions == 0)
+    begun = np.maximum.accumulate(np.where(begins, places, -1))
+    found: list[int] = versions[begun >= run].tolist()
     return found
 
 

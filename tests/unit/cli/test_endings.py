@@ -208,13 +208,16 @@ def test_linear_algebra_gets_one_thread_unless_the_environment_says_otherwise(
 
 
 ENDING = """
-import atexit, os, sys, threading, time
+import atexit, os, sys, threading
 sys.argv[1:] = sys.argv[2:]
 atexit.register(lambda: print("called at the end"))
 end = os._exit
 os._exit = lambda code: (print("ended at once", flush=True), end(code))
 if {busy}:
-    threading.Thread(target=lambda: (time.sleep(2), print("a thread has ended"))).start()
+    def outlast():
+        threading.main_thread().join()
+        print("a thread has ended")
+    threading.Thread(target=outlast).start()
 from explorer.cli.__main__ import run_process
 run_process()
 """

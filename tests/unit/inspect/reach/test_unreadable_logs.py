@@ -5,10 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import explorer
 import explorer.inspect as look
 from explorer.errors import DeltaError
+from explorer.inspect.reach.reachability import openable_versions
+from explorer.log.folder.listing import build_listing
+from explorer.protocol.filenames import render_classic_checkpoint_name
 from explorer.table.table import Table
 from tests.tables import (
     CHECKPOINT_FORMS,
@@ -139,3 +144,20 @@ def test_a_file_that_claims_a_far_version_takes_no_memory(tmp_path: Path, versio
             ask(table)
         assert refused.value.kind == "limit_exceeded"
         assert f"{version:,}" in refused.value.reason
+
+
+@given(
+    st.sets(st.integers(0, 14)), st.sets(st.integers(0, 14)), st.sampled_from([0, 10**6, 2**62])
+)  # fmt: skip
+def test_a_version_opens_from_what_it_is_built_from(
+    commits: set[int], checkpoints: set[int], base: int
+) -> None:
+    """Whatever numbers a log begins with: it is asked for those of its files alone."""
+    names = [commit_name(base + at) for at in commits]
+    names += [render_classic_checkpoint_name(base + at) for at in checkpoints]
+    opens, expected = False, list[int]()
+    for at in range(15):
+        first = base + at == 0
+        opens = at in checkpoints or (at in commits and (opens or first))
+        expected += [base + at] if opens else []
+    assert openable_versions(build_listing(names)) == expected

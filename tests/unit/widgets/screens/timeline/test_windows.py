@@ -23,6 +23,9 @@ from widgets.screens.timeline._windows import (
     zoom,
 )
 
+ALIKE = 1_700_000_000_000
+"""The time of every commit, where the axis is one of versions."""
+
 
 def daily(days: int) -> Commits:
     """A commit a day."""
@@ -70,6 +73,23 @@ def test_a_zoom_keeps_what_is_selected_in_sight_and_stays_within_the_whole(
     assert start - 1e-9 <= centre <= end + 1e-9
 
 
+def written(folder: Path, versions: int, merges: int = 0) -> LogFolder:
+    """A log by version: all its times are alike. After the first come so many merges, then
+    writes."""
+    log = LogFolder(folder / "orders")
+    log.commit(0, [PROTOCOL, metadata(), add("0")])
+    log.time(0, ALIKE)
+    write(log, range(1, versions), merges)
+    return log
+
+
+def write(log: LogFolder, versions: range, merges: int = 0) -> None:
+    for version in versions:
+        info = {"operation": "MERGE" if version < merges else "WRITE"}
+        log.commit(version, [{"commitInfo": info}, add(f"{version}")])
+        log.time(version, ALIKE)
+
+
 def view_of(page: Page) -> tuple[float, float]:
     plot, _ = read_marks(page)
     return float(plot.x_range.start), float(plot.x_range.end)
@@ -78,10 +98,7 @@ def view_of(page: Page) -> tuple[float, float]:
 def test_zoom_out_is_off_where_all_is_shown_and_all_is_pressed_again_after_it(
     tmp_path: Path,
 ) -> None:
-    log = LogFolder(tmp_path / "orders")
-    log.commit(0, [PROTOCOL, metadata(), add("0")])
-    for version in range(1, 20):
-        log.commit(version, [{"commitInfo": {"operation": "WRITE"}}, add(f"{version}")])
+    log = written(tmp_path, 20)
     page = Page().open(log.root, view="timeline")
     off, pressed = 'title="Zoom out" disabled', 'data-value="all" aria-pressed="true"'
     assert off in page.html
@@ -134,10 +151,7 @@ def test_all_lanes_are_back_once_a_window_is_left(tmp_path: Path) -> None:
 def test_lanes_that_a_window_leaves_empty_stay_away_while_one_drags_within_it(
     tmp_path: Path,
 ) -> None:
-    log = LogFolder(tmp_path / "orders")
-    log.commit(0, [PROTOCOL, metadata(), add("0")])
-    for version in range(1, 200):
-        log.commit(version, [{"commitInfo": {"operation": "WRITE"}}, add(f"{version}")])
+    log = written(tmp_path, 200)
     page = Page().open(log.root, view="timeline")
     plot, _ = read_marks(page)
     page.do("range", "24h")
@@ -154,21 +168,13 @@ def test_lanes_that_a_window_leaves_empty_stay_away_while_one_drags_within_it(
 
 
 def test_no_commit_in_sight_loses_its_lane_because_newer_ones_came(tmp_path: Path) -> None:
-    log = LogFolder(tmp_path / "orders")
-    log.commit(0, [PROTOCOL, metadata(), add("0")])
-    for version in range(1, 200):
-        operation = "MERGE" if version < 120 else "WRITE"
-        log.commit(version, [{"commitInfo": {"operation": operation}}, add(f"{version}")])
-    for version in range(200):
-        log.time(version, 1_700_000_000_000)
+    log = written(tmp_path, 200, merges=120)
     page = Page().open(log.root, view="timeline")
     plot, _ = read_marks(page)
     page.do("range", "24h")
     plot.x_range.end = float(plot.x_range.start) + 40
     assert set(plot.y_range.factors) == {"MERGE", "WRITE"}
-    for version in range(200, 240):
-        log.commit(version, [{"commitInfo": {"operation": "WRITE"}}, add(f"{version}")])
-        log.time(version, 1_700_000_000_000)
+    write(log, range(200, 240))
     page.explorer.reload()
     assert plot.x_range.end < 150
     assert "MERGE" in plot.y_range.factors
